@@ -1,0 +1,78 @@
+# picklock: build, test, demo, bench, install. `make help` lists the targets.
+
+# ---- what a fresh Debian needs; `make deps` installs what is missing of it -------------------
+PACKAGES_BUILD := gcc make pkg-config libhiredis-dev libyaml-dev libuv1-dev uthash-dev \
+                  libxxhash-dev libjansson-dev libzstd-dev redis-server
+PACKAGES_TEST  := libcriterion-dev clang clang-format libclang-rt-14-dev valgrind python3 zstd
+
+# ---- flags: in this one place ---------------------------------------------------------------
+CC       ?= gcc
+OPTIMIZE ?= -O2
+SANITIZE ?=
+BUILD    ?= build/default
+PREFIX   ?= /usr/local
+LIBS     := hiredis yaml-0.1 libuv jansson libzstd libxxhash
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes \
+            -Wmissing-prototypes -Wswitch-enum -Wundef -Wvla -Wformat=2 -Wpointer-arith \
+            -Wcast-align -Wwrite-strings -Wold-style-definition -Werror
+CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(OPTIMIZE) -g -fno-common -fPIC -fvisibility=hidden \
+             -fstack-protector-strong $(WARNINGS) -I. -I$(BUILD)/include \
+             $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
+             $(CFLAGS)
+LDFLAGS_ALL = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
+LIBS_CFLAGS = $(shell pkg-config --cflags $(LIBS))
+LIBS_LINK   = $(shell pkg-config --libs $(LIBS)) -ldl -lpthread -lm
+
+# ---- the house: one static library a room ----------------------------------------------------
+ROOMS := base lockcore history harness checker cli
+sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
+objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+SHIM_SOURCES := $(wildcard harness/real/preload/*.c)
+
+ROOM_LIBS := $(foreach room,$(ROOMS),$(BUILD)/lib$(room).a)
+LINK_LIBS := -Wl,--start-group $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS)) -Wl,--end-group
+
+.DEFAULT_GOAL := all
+.PHONY: all help deps deps-build deps-test demo demo-run test test-run test-unit unit bench install \
+        clean adapters tidy
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: picklock $(wildcard .git/none) ## build ./picklock
+
+picklock: $(BUILD)/picklock
+	@ln -sf $< $@
+
+define room_rules
+$(BUILD)/lib$(1).a: $$(call objects,$$(call sources,$(1)))
+	@rm -f $$@
+	@ar crs $$@ $$^
+endef
+$(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
+
+# A wrong lock overrides the right one's table in one place: that is its point.
+$(BUILD)/lockcore/wrong/%.o: WARNINGS += -Wno-override-init $(if $(findstring clang,$(CC)),-Wno-initializer-overrides)
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS_ALL) $(LIBS_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/picklock: $(ROOM_LIBS)
+	@$(CC) $(CFLAGS_ALL) -o $@ $(BUILD)/libcli.a $(LINK_LIBS) $(LDFLAGS_ALL) $(LIBS_LINK)
+	@echo "built $@"
+
+# ---- unit tests: one Criterion binary a file in tests/ROOM/ ----------------------------------
+TEST_SOURCES := $(sort $(wildcard tests/*/test_*.c))
+TEST_PROGRAMS = $(patsubst tests/%.c,$(BUILD)/tests/%,$(if $(ROOM),$(filter tests/$(ROOM)/%,$(TEST_SOURCES)),$(TEST_SOURCES)))
+
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS))
+	@$(CC) $(CFLAGS_ALL) -o $@ $< $(LINK_LIBS) $(LDFLAGS_ALL) -lcriterion $(LIBS_LINK)
+
+unit: $(TEST_PROGRAMS) ## unit tests only; ROOM=checker for one room
+	@set -e; for program in $(TEST_PROGRAMS); do echo "unit: $$program"; $$program --quiet; done
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+clean: ## remove everything that was built
+	rm -rf build picklock

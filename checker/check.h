@@ -1,0 +1,122 @@
+/*
+ * check.h: one question put to a history, as a step: event in, finding out.
+ *
+ *     const struct check *check = check_find("exclusion");
+ *     void *state = memory of check->bytes(&header) bytes, aligned to 16;
+ *     check->init(state, &header);
+ *     for each event:  check->step(state, &event);
+ *     check->finish(state);
+ *     const struct check_result *result = check_result(state);
+ *
+ * All state lies in the caller's memory, without pointers, so that a check can watch a run live,
+ * judge a history larger than memory, and be snapshotted with a simulated world. A step neither
+ * allocates nor formats. A new check is one file and one row in checks.c.
+ */
+#ifndef CHECKER_CHECK_H
+#define CHECKER_CHECK_H
+
+#include "history/event.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHECK_VERDICT_MAP(X)                                                                       \
+    X(VERDICT_NOTHING, "-") /* the history has nothing that this check judges */                   \
+    X(VERDICT_PASS, "pass")                                                                        \
+    X(VERDICT_FAIL, "fail")                                                                        \
+    X(VERDICT_UNKNOWN, "unknown")
+
+/* What the reader does next. */
+#define CHECK_BLAME_MAP(X)                                                                         \
+    X(BLAME_NONE, "none")                                                                          \
+    X(BLAME_LIBRARY, "library")       /* the lock broke its own algorithm: report it */            \
+    X(BLAME_ASSUMPTION, "assumption") /* a correct lease lock cannot survive this: guard, fence */ \
+    X(BLAME_DEPLOYMENT, "deployment") /* eviction, even node counts, a pooler: set it up anew */
+
+/* How strong the evidence is. */
+#define CHECK_GRADE_MAP(X)                                                                         \
+    X(GRADE_NONE, "none")                                                                          \
+    X(GRADE_DEFINITE, "definite") /* whatever unknown operations did */                            \
+    X(GRADE_NOT_LINEARIZABLE, "not linearizable")                                                  \
+    X(GRADE_POSSIBLE, "possible") /* under some outcome of unknown operations */
+
+enum verdict {
+#define X(name, word) name,
+    CHECK_VERDICT_MAP(X)
+#undef X
+};
+
+enum blame {
+#define X(name, word) name,
+    CHECK_BLAME_MAP(X)
+#undef X
+};
+
+enum grade {
+#define X(name, word) name,
+    CHECK_GRADE_MAP(X)
+#undef X
+};
+
+/* Why a lock could not have known better: which assumption broke. */
+#define CHECK_ASSUMPTION_MAP(X)                                                                    \
+    X(ASSUMPTION_NONE, "")                                                                         \
+    X(ASSUMPTION_CLIENT_PAUSE, "the holder is never stopped for longer than its lease")            \
+    X(ASSUMPTION_NODE_CLOCK, "node clocks do not jump and run at about the same rate")             \
+    X(ASSUMPTION_CLIENT_CLOCK, "the client's clock runs at about the rate of the nodes' clocks")   \
+    X(ASSUMPTION_PERSISTENCE, "a restarted node still has its keys, or stays away for a ttl")      \
+    X(ASSUMPTION_REPLICATION, "a promoted replica has every acknowledged write")                   \
+    X(ASSUMPTION_MEMORY, "a node never evicts a lock's key")                                       \
+    X(ASSUMPTION_DELAY, "a request is never delayed for longer than the lease")
+
+enum assumption {
+#define X(name, sentence) name,
+    CHECK_ASSUMPTION_MAP(X)
+#undef X
+};
+
+enum { CHECK_EVIDENCE_MAX = 4 };
+
+/* The head of every check's state. */
+struct check_result {
+    uint8_t verdict;    /* enum verdict; final after finish */
+    uint8_t blame;      /* enum blame; of the first violation */
+    uint8_t grade;      /* enum grade */
+    uint8_t assumption; /* enum assumption */
+    uint8_t evidence_count;
+    uint8_t reason; /* the check's own number of what went wrong; explain.c words it */
+    uint64_t evidence[CHECK_EVIDENCE_MAX]; /* indices of events, in order of time */
+    uint64_t judged;                       /* how many things were judged; 0 is never a pass */
+    uint64_t violations;                   /* how many failed; the first one is described */
+    int64_t number[2];                     /* for the sentence: overlap in ns, wait in ns, ... */
+};
+
+struct check {
+    const char *name;     /* as in scenario files */
+    const char *question; /* one sentence */
+    size_t (*bytes)(const struct history_header *header);
+    void (*init)(void *state, const struct history_header *header);
+    void (*step)(void *state, const struct history_event *event);
+    void (*finish)(void *state);
+};
+
+/* Every state begins with its result. */
+static inline const struct check_result *check_result(const void *state)
+{
+    return state;
+}
+
+/* The table of checks, in the order of docs/CHECKS.md. */
+size_t check_count(void);
+const struct check *check_at(size_t index);
+const struct check *check_find(const char *name); /* NULL if there is none */
+
+/* Fail beats unknown, unknown beats pass, pass beats nothing. */
+enum verdict verdict_worse(enum verdict a, enum verdict b);
+
+const char *verdict_name(enum verdict verdict);
+const char *blame_name(enum blame blame);
+const char *grade_name(enum grade grade);
+const char *assumption_sentence(enum assumption assumption);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * actor.h: a client together with our own lock core, as one step: what sim and a real client
+ * process both run.
+ *
+ *     reply, broken link, timer, store answer  -->  actor_step()  -->  send, wake, store, record,
+ *                                                                      probe, done
+ *
+ * It joins client_step to lock_step: what the client asks becomes a lock event, what the lock
+ * tells becomes a client event, and the probe points between sending and granting are put where
+ * they belong. Effects are carried out in order. A PROBE may freeze the actor there: the rest of
+ * the list waits with it, then comes what queued up meanwhile. AGAIN, always last, asks for an
+ * actor_step with ACTOR_EVENT_AGAIN once the list is done (after_majority needs the time after the
+ * freeze).
+ */
+#ifndef HARNESS_ACTOR_H
+#define HARNESS_ACTOR_H
+
+#include "harness/client.h"
+#include "lockcore/lock.h"
+
+enum actor_event_type {
+    ACTOR_EVENT_START,
+    ACTOR_EVENT_REPLY,  /* reply to `command` of `resource` from `node` */
+    ACTOR_EVENT_BROKEN, /* the link to `node` broke */
+    ACTOR_EVENT_WAKE,
+    ACTOR_EVENT_STORE,
+    ACTOR_EVENT_AGAIN,
+};
+
+struct actor_event {
+    uint8_t type; /* enum actor_event_type */
+    uint8_t node_index;
+    uint8_t store_outcome; /* STORE: enum client_outcome */
+    uint8_t store_cause;   /* STORE: enum history_cause */
+    uint32_t resource;     /* REPLY */
+    struct lock_reply reply;
+    struct lock_command command;
+    int64_t now_ns;
+    int64_t wall_ns;
+    int64_t version; /* STORE */
+    uint64_t random[LOCK_RANDOM_WORDS];
+};
+
+enum actor_effect_type {
+    ACTOR_EFFECT_SEND,
+    ACTOR_EFFECT_WAKE,
+    ACTOR_EFFECT_STORE,
+    ACTOR_EFFECT_RECORD,
+    ACTOR_EFFECT_PROBE,
+    ACTOR_EFFECT_AGAIN,
+    ACTOR_EFFECT_DONE,
+};
+
+struct actor_effect {
+    uint8_t type; /* enum actor_effect_type */
+    uint8_t node_index;
+    uint8_t point;
+    uint8_t f;         /* STORE */
+    uint32_t resource; /* SEND, STORE */
+    int64_t at_ns;     /* WAKE: replaces the one before; TIME_NEVER cancels */
+    union {
+        struct lock_command command; /* SEND */
+        struct history_event record; /* RECORD: see client.h */
+        struct {
+            struct history_value value;
+            int64_t fence;
+            int64_t basis;
+        } store; /* STORE */
+    } u;
+};
+
+enum { ACTOR_EFFECTS_MAX = LOCK_EFFECTS_MAX + 3 * CLIENT_EFFECTS_MAX };
+
+struct actor_effects {
+    uint32_t count;
+    struct actor_effect list[ACTOR_EFFECTS_MAX];
+};
+
+struct actor {
+    struct client client;
+    bool watch_majority; /* the schedule waits for after_majority */
+    bool stashed;        /* a reply waits behind the after_majority probe */
+    struct lock_event stash;
+    uint32_t stash_resource;
+    int64_t wake_ns;        /* asked for; TIME_NEVER if none */
+    int64_t client_wake_ns; /* the program's own part of it */
+    uint32_t lock_count;
+    struct lock locks[]; /* one per resource */
+};
+
+size_t actor_bytes(uint32_t resource_count);
+void actor_init(struct actor *actor, const struct client_program *program,
+                const struct lock_config *config, int32_t index, uint64_t seed);
+void actor_step(struct actor *actor, const struct client_program *program,
+                const struct actor_event *event, struct actor_effects *effects);
+
+#endif

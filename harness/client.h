@@ -1,0 +1,118 @@
+/*
+ * client.h: what one simulated application does, as a step: event in, effects out.
+ *
+ *     think -> acquire -> section (read, write, extend ...) -> release -> think ...
+ *
+ * It asks for the lock without knowing who answers: our core (actor.h), or any library behind the
+ * adapter protocol. Both worlds and the adapter use this one program. An effect list is carried
+ * out in order; a PROBE in it may be where the client is frozen or killed, the rest of the list
+ * then waits.
+ */
+#ifndef HARNESS_CLIENT_H
+#define HARNESS_CLIENT_H
+
+#include "base/random.h"
+#include "harness/scenario.h"
+
+enum client_event_type {
+    CLIENT_EVENT_START,
+    CLIENT_EVENT_WAKE,  /* the time asked for has come */
+    CLIENT_EVENT_TOLD,  /* the lock answered, or says unasked that it was lost */
+    CLIENT_EVENT_STORE, /* the guarded store answered */
+};
+
+enum client_outcome { OUTCOME_OK, OUTCOME_FAIL, OUTCOME_INFO, OUTCOME_LOST };
+
+struct client_event {
+    uint8_t type;     /* enum client_event_type */
+    uint8_t outcome;  /* TOLD: enum client_outcome; STORE: OK or FAIL */
+    uint8_t cause;    /* TOLD, STORE: enum history_cause of a failure */
+    bool has_until;   /* TOLD ok: the lock promised an end */
+    int64_t now_ns;   /* the client's monotonic clock */
+    int64_t until_ns; /* TOLD ok of acquire, extend: the promised end on the client's clock */
+    struct history_value value; /* TOLD ok of acquire */
+    int64_t fence;              /* TOLD ok of acquire: > 0, or 0 */
+    int64_t version;            /* STORE: after a write, or seen by a read */
+};
+
+enum client_effect_type {
+    CLIENT_EFFECT_ASK,    /* f = acquire, extend or release of `resource` */
+    CLIENT_EFFECT_STORE,  /* f = read or write of `resource` at the guarded store */
+    CLIENT_EFFECT_WAKE,   /* at_ns on the client's clock; replaces; TIME_NEVER cancels */
+    CLIENT_EFFECT_RECORD, /* `record`; the world sets time, index, process and until_ns in true
+                             time (record.until_ns is on the client's clock) */
+    CLIENT_EFFECT_PROBE,  /* `point` is passed */
+    CLIENT_EFFECT_DONE,   /* the program is finished */
+};
+
+struct client_effect {
+    uint8_t type;                /* enum client_effect_type */
+    uint8_t f;                   /* ASK, STORE: enum history_f */
+    uint8_t point;               /* PROBE: enum probe_point */
+    uint32_t resource;           /* ASK, STORE */
+    int64_t at_ns;               /* WAKE */
+    struct history_value value;  /* STORE */
+    int64_t fence;               /* STORE */
+    int64_t basis;               /* STORE write: the version read before */
+    struct history_event record; /* RECORD */
+};
+
+enum { CLIENT_EFFECTS_MAX = 12 };
+
+struct client_effects {
+    uint32_t count;
+    struct client_effect list[CLIENT_EFFECTS_MAX];
+};
+
+/* What all clients of a run have in common; borrowed, never written. */
+struct client_program {
+    int32_t resource_count;
+    int32_t sections;
+    int32_t writes;
+    int64_t hold_ns;
+    int64_t think_ns;
+    int64_t think_jitter_ns;
+    int64_t extend_every_ns;
+    bool leave_on_lost;
+    bool audit; /* the auditor: acquires each resource once, retrying until granted; releases */
+};
+
+enum client_state {
+    CLIENT_STATE_NEW,
+    CLIENT_STATE_THINKING,
+    CLIENT_STATE_ACQUIRING,
+    CLIENT_STATE_HOLDING, /* in the section, nothing outstanding */
+    CLIENT_STATE_READING,
+    CLIENT_STATE_WRITING,
+    CLIENT_STATE_EXTENDING,
+    CLIENT_STATE_RELEASING,
+    CLIENT_STATE_DONE,
+    CLIENT_STATES,
+};
+
+struct client {
+    uint8_t state; /* enum client_state */
+    bool lost;     /* told so during this section */
+    bool held_until_known;
+    int32_t index;
+    int32_t sections_left;
+    int32_t writes_left;
+    uint32_t resource;
+    int64_t leave_ns;  /* when the section is to end, client's clock */
+    int64_t write_ns;  /* when the next write is due */
+    int64_t extend_ns; /* when the next extension is due; TIME_NEVER if none */
+    struct history_value value;
+    int64_t fence;
+    int64_t basis; /* version read for the write that is under way */
+    struct random_stream think;
+};
+
+void client_program_init(struct client_program *program, const struct plan *plan, bool audit);
+void client_init(struct client *client, const struct client_program *program, int32_t index,
+                 uint64_t seed);
+
+/* Advance by one event. Same client, program and event give the same effects, anywhere. */
+void client_step(struct client *client, const struct client_program *program,
+                 const struct client_event *event, struct client_effects *effects);
+
+#endif

@@ -1,0 +1,260 @@
+/*
+ * scenario.h: one scenario: the set-up, the faults, and the verdict expected of every check.
+ *
+ *     FILE.yaml --scenario_read()--> struct scenario --scenario_plan(seed)--> struct plan
+ *
+ * docs/SCENARIO.md describes the file; the table in scenario_table.c is what the parser, the JSON
+ * schema and the canonical print all use. A plan is a scenario in which nothing is left to chance:
+ * random faults are drawn, names of partitions are resolved, times are scaled. Both worlds run a
+ * plan. Counting is from 0 here and from 1 in files.
+ */
+#ifndef HARNESS_SCENARIO_H
+#define HARNESS_SCENARIO_H
+
+#include "base/arena.h"
+#include "base/result.h"
+#include "base/text.h"
+#include "history/event.h"
+#include "lockcore/lock.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SCENARIO_BYTES_MAX = 1 << 20, /* a file */
+    SCENARIO_NAME_BYTES = HISTORY_NAME_BYTES,
+    SCENARIO_TEXT_BYTES = 1024, /* about, source */
+    SCENARIO_FAULTS_MAX = 64,
+    SCENARIO_EXPECTS_MAX = 24,
+    SCENARIO_CLIENTS_MAX = 10000,
+    SCENARIO_RESOURCES_MAX = 1024,
+    SCENARIO_ANY = -1, /* any client, any node */
+};
+
+/* Named places in a client's life where a fault can strike, in the order of that life. */
+#define PROBE_MAP(X)                                                                               \
+    X(PROBE_BEFORE_SEND, "before_send")       /* the start time is taken, no SET is sent yet */    \
+    X(PROBE_BEFORE_REPLIES, "before_replies") /* every SET is sent, no reply was read */           \
+    X(PROBE_AFTER_MAJORITY, "after_majority") /* the reply that makes the majority has arrived and \
+                                                 was not looked at yet */                          \
+    X(PROBE_AFTER_GRANTED, "after_granted")   /* the lock said yes, the section is not entered */  \
+    X(PROBE_BEFORE_WRITE, "before_write")     /* the store was read, the write is not sent */      \
+    X(PROBE_AFTER_WRITE, "after_write")       /* the store answered the write */                   \
+    X(PROBE_BEFORE_EXTEND, "before_extend")   /* about to ask for more time */                     \
+    X(PROBE_AFTER_EXTEND, "after_extend")     /* the outcome of an extension is known */           \
+    X(PROBE_BEFORE_RELEASE, "before_release") /* the section is left, the release is not asked */  \
+    X(PROBE_AFTER_RELEASE, "after_release")   /* the outcome of the release is known */            \
+    X(PROBE_AFTER_REFUSED, "after_refused")   /* an acquire ended without a grant */
+
+enum probe_point {
+#define X(name, word) name,
+    PROBE_MAP(X)
+#undef X
+        PROBE_POINTS,
+};
+
+/* Commands as scenarios name them: a role, whatever algorithm or library sends them. */
+#define COMMAND_ROLE_MAP(X)                                                                        \
+    X(ROLE_SET, "set")       /* asks for the key: SET NX PX, SETNX, an acquire script */           \
+    X(ROLE_EXTEND, "extend") /* new ttl for a key */                                               \
+    X(ROLE_DELETE, "delete") /* DEL, a release script */                                           \
+    X(ROLE_OTHER, "other")                                                                         \
+    X(ROLE_ANY, "command")
+
+enum command_role {
+#define X(name, word) name,
+    COMMAND_ROLE_MAP(X)
+#undef X
+        COMMAND_ROLES,
+};
+
+/* When something happens: at a time, at the nth passing of a probe, at the nth command. */
+enum trigger_kind {
+    TRIGGER_NEVER,
+    TRIGGER_TIME,    /* at: 30s */
+    TRIGGER_PROBE,   /* on: client 1 after_granted */
+    TRIGGER_COMMAND, /* on: node 3 set [from client 1]: it was applied, the reply is not out yet */
+    TRIGGER_ARRIVAL, /* on: node 3 before set [from client 1]: it is about to reach the node */
+};
+
+struct trigger {
+    uint8_t kind;   /* enum trigger_kind */
+    uint8_t point;  /* PROBE: enum probe_point */
+    uint8_t role;   /* COMMAND, ARRIVAL: enum command_role */
+    int32_t client; /* PROBE, COMMAND, ARRIVAL: or SCENARIO_ANY */
+    int32_t node;   /* COMMAND, ARRIVAL: or SCENARIO_ANY */
+    uint32_t nth;   /* >= 1: which passing, counted from the start of the run (an `until`: from
+                       the start of its fault) */
+    int64_t at_ns;  /* TIME */
+};
+
+#define PARTITION_MODE_MAP(X)                                                                      \
+    X(MODE_HOLD, "hold") /* nothing passes; all of it is delivered after the heal, as TCP does */  \
+    X(MODE_DROP, "drop") /* bytes vanish; the connection is reset at the heal */                   \
+    X(MODE_REFUSE, "refuse") /* connections are cut and new ones refused */                        \
+    X(MODE_RESET, "reset")   /* connections are cut, new ones are accepted */
+
+enum partition_mode {
+#define X(name, word) name,
+    PARTITION_MODE_MAP(X)
+#undef X
+};
+
+enum { DIRECTION_REQUEST = 1, DIRECTION_REPLY = 2, DIRECTION_BOTH = 3 };
+
+#define NODE_ERROR_MAP(X)                                                                          \
+    X(NODE_ERROR_OOM, "OOM")           /* writes are refused, deletions are not */                 \
+    X(NODE_ERROR_READONLY, "READONLY") /* writes and deletions are refused */                      \
+    X(NODE_ERROR_LOADING, "LOADING")   /* everything is refused */
+
+enum node_error {
+#define X(name, word) name,
+    NODE_ERROR_MAP(X)
+#undef X
+};
+
+struct fault {
+    uint8_t kind;      /* enum fault_kind */
+    uint8_t mode;      /* PARTITION: enum partition_mode */
+    uint8_t direction; /* PARTITION, LATENCY: DIRECTION_... */
+    uint8_t error;     /* REFUSE_WRITES: enum node_error */
+    uint8_t role;      /* LOSE_REPLY, DELAY_COMMAND: which commands */
+    struct trigger start;
+    struct trigger until; /* NEVER: ends after for_ns; TIME_NEVER there: lasts to the heal */
+    int64_t for_ns;       /* CRASH, POWER_LOSS, SHUTDOWN: until the restart */
+    int32_t client_first; /* clients concerned: first..last; -1..-1 for none */
+    int32_t client_last;
+    uint32_t node_mask;    /* nodes concerned: bit i */
+    uint8_t shape;         /* PARTITION: enum partition_shape; then clients and nodes follow it */
+    int64_t amount_ns;     /* CLOCK_JUMP: signed; LATENCY, SLOW, DELAY_COMMAND, FAILOVER lag */
+    int64_t jitter_ns;     /* LATENCY, SLOW: up to this much more */
+    int64_t rate_ppm;      /* CLOCK_RATE: 1000000 is a sound clock, 0 a stopped one */
+    uint32_t line, column; /* where it stands in the file */
+};
+
+/* Which links a partition cuts; the seed draws what a name leaves open when a plan is made. */
+#define PARTITION_SHAPE_MAP(X)                                                                     \
+    X(SHAPE_LINKS, "links")       /* from: clients, to: nodes */                                   \
+    X(SHAPE_ONE, "one")           /* all clients from one drawn node */                            \
+    X(SHAPE_MINORITY, "minority") /* all clients from a drawn minority of nodes */                 \
+    X(SHAPE_MAJORITY, "majority") /* all clients from a drawn majority of nodes */                 \
+    X(SHAPE_RING, "ring")         /* client i sees the majority that begins at node i */           \
+    X(SHAPE_BRIDGE, "bridge") /* even clients see the lower half, odd the upper, all the middle */
+
+enum partition_shape {
+#define X(name, word) name,
+    PARTITION_SHAPE_MAP(X)
+#undef X
+};
+
+/* Whether the fault touches the link between this client and this node. */
+bool fault_touches_link(const struct fault *fault, int32_t node_count, int32_t client,
+                        int32_t node);
+
+#define FSYNC_MAP(X)                                                                               \
+    X(FSYNC_NONE, "none") /* no append-only file: a restart forgets everything */                  \
+    X(FSYNC_EVERYSEC, "everysec")                                                                  \
+    X(FSYNC_ALWAYS, "always")
+
+enum fsync_setting {
+#define X(name, word) name,
+    FSYNC_MAP(X)
+#undef X
+};
+
+struct expectation {
+    char check[SCENARIO_NAME_BYTES];
+    char verdict[12]; /* "pass", "fail", "unknown" */
+    char blame[16];   /* "" where the file does not say */
+    uint32_t line, column;
+};
+
+/* faults: {random: ...}: each seed switches a subset on. */
+struct random_faults {
+    bool present;
+    uint32_t kinds;     /* bit k: enum fault_kind k may be drawn */
+    uint32_t count_max; /* at most this many faults a run */
+    int64_t from_ns;    /* earliest ... */
+    int64_t to_ns;      /* ... and latest start */
+};
+
+struct scenario {
+    char name[SCENARIO_NAME_BYTES];
+    char about[SCENARIO_TEXT_BYTES];
+    char source[SCENARIO_TEXT_BYTES];
+    char path[SCENARIO_TEXT_BYTES];
+
+    struct lock_config lock;
+    char algorithm[SCENARIO_NAME_BYTES];
+
+    int32_t node_count;
+    uint8_t fsync; /* enum fsync_setting */
+
+    int32_t client_count;
+    int32_t resource_count;
+    int32_t sections;        /* per client */
+    int32_t writes;          /* per section */
+    int64_t hold_ns;         /* length of a section, its writes spread over it */
+    int64_t think_ns;        /* before each acquire, ... */
+    int64_t think_jitter_ns; /* ... and up to this much more */
+    int64_t extend_every_ns; /* 0: never extends */
+    bool leave_on_lost;      /* on_lost: leave; else it finishes its section, as most programs do */
+
+    bool fence_check; /* guarded store: refuses older fences */
+    bool value_check; /* guarded store: refuses a value that is not the last that read it */
+
+    int64_t latency_ns; /* nodes: one way, before faults; sim only (real has its own) */
+    int64_t latency_jitter_ns;
+    int64_t duration_ns; /* the clients' time; then everything is healed and audited */
+    int64_t bound_ns;    /* after the heal the lock must be free within ttl + bound */
+
+    size_t fault_count;
+    struct fault faults[SCENARIO_FAULTS_MAX];
+    struct random_faults random;
+
+    size_t expect_count;
+    struct expectation expects[SCENARIO_EXPECTS_MAX];
+};
+
+/* A scenario with nothing left open: `faults` is what will strike, `random` is absent. */
+struct plan {
+    struct scenario scenario;
+    uint64_t seed;
+};
+
+/*
+ * Read and check a scenario file.
+ *
+ *   path      in   A regular file of at most SCENARIO_BYTES_MAX bytes.
+ *   arena     in   For the time of the call and for `why`'s lines only.
+ *   scenario  out  Filled on success.
+ *   errors    out  On failure every problem found, each as "FILE:LINE:COLUMN: sentence", the
+ *                  source line, a caret, and "did you mean".
+ *
+ * Returns ERROR_IO, ERROR_SYNTAX, ERROR_SCHEMA or ERROR_LIMIT.
+ */
+MUST_USE struct result scenario_read(const char *path, struct arena *arena,
+                                     struct scenario *scenario, struct text *errors);
+
+/* Print in canonical form; parses back to the same scenario. */
+void scenario_print(const struct scenario *scenario, struct text *text);
+
+/* Print the JSON schema (draft-07) of scenario files, for editors. */
+void scenario_schema_print(struct text *text);
+
+/*
+ * Leave nothing to chance: draw random faults and partition names from `seed`, multiply every
+ * duration by time_scale_ppm / 1e6.
+ */
+void scenario_plan(const struct scenario *scenario, uint64_t seed, int64_t time_scale_ppm,
+                   struct plan *plan);
+
+/* The header that both worlds record for this plan. `world` is "sim" or "real". */
+void plan_header(const struct plan *plan, const char *world, struct history_header *header);
+
+const char *probe_point_name(enum probe_point point);
+const char *command_role_name(enum command_role role);
+enum command_role command_role_of(enum lock_command_kind kind);
+
+#endif

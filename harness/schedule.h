@@ -1,0 +1,60 @@
+/*
+ * schedule.h: when each fault of a plan begins and ends, as a step.
+ *
+ *     probe passed, command seen, time come  -->  schedule_*()  -->  actions: begin, end fault k
+ *
+ * Both worlds ask it at every probe passing and command; they carry the actions out, in order,
+ * before the client or the command goes on. All state is in the caller's memory, without
+ * pointers.
+ */
+#ifndef HARNESS_SCHEDULE_H
+#define HARNESS_SCHEDULE_H
+
+#include "harness/scenario.h"
+
+enum schedule_action_type { SCHEDULE_BEGIN, SCHEDULE_END };
+
+struct schedule_action {
+    uint8_t type;   /* enum schedule_action_type */
+    uint8_t fault;  /* index into the plan's faults */
+    int32_t client; /* the client whose passing pulled the trigger, or SCENARIO_ANY */
+    int32_t node;   /* the node of the command that pulled it, or SCENARIO_ANY */
+};
+
+struct schedule_actions {
+    uint32_t count;
+    struct schedule_action list[2 * SCENARIO_FAULTS_MAX];
+};
+
+enum schedule_state { SCHEDULE_WAITING, SCHEDULE_ACTIVE, SCHEDULE_ENDED };
+
+struct schedule {
+    uint32_t count;                       /* faults */
+    uint8_t state[SCENARIO_FAULTS_MAX];   /* enum schedule_state */
+    uint32_t passes[SCENARIO_FAULTS_MAX]; /* of the trigger that is waited for */
+    int64_t end_ns[SCENARIO_FAULTS_MAX];  /* ACTIVE, by time: when it ends; TIME_NEVER if open */
+    int64_t next_ns;                      /* earliest time trigger; TIME_NEVER if none */
+    uint32_t probes_watched;              /* bit p: some trigger still waits for probe p */
+    bool commands_watched;                /* some trigger still waits for a command */
+};
+
+void schedule_init(struct schedule *schedule, const struct plan *plan);
+
+/* A client passes a probe point. */
+void schedule_probe(struct schedule *schedule, const struct plan *plan, int32_t client,
+                    enum probe_point point, int64_t true_ns, struct schedule_actions *actions);
+
+/* A command is about to reach a node (TRIGGER_ARRIVAL) or was applied (TRIGGER_COMMAND). */
+void schedule_command(struct schedule *schedule, const struct plan *plan, enum trigger_kind moment,
+                      int32_t client, int32_t node, enum command_role role, int64_t true_ns,
+                      struct schedule_actions *actions);
+
+/* Time has come to schedule->next_ns. */
+void schedule_time(struct schedule *schedule, const struct plan *plan, int64_t true_ns,
+                   struct schedule_actions *actions);
+
+/* End every active fault; those that still wait will never begin. */
+void schedule_heal(struct schedule *schedule, const struct plan *plan, int64_t true_ns,
+                   struct schedule_actions *actions);
+
+#endif

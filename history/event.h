@@ -1,0 +1,228 @@
+/*
+ * event.h: the vocabulary of a recorded history: the one contract between running and judging.
+ *
+ *     header, event, event, event, ...        in order of true time
+ *
+ * Both worlds write these events, the checker reads nothing else. docs/HISTORY.md shows each as a
+ * JSON line. An event is plain data without pointers, so that a simulator can record without
+ * allocating and a check can be fed one event at a time.
+ *
+ * An operation is a pair in Jepsen's vocabulary: an invoke and, later, ok (it happened), fail (it
+ * did not) or info (unknown). An invoke without an end may or may not have happened.
+ */
+#ifndef HISTORY_EVENT_H
+#define HISTORY_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    HISTORY_VALUE_BYTES = 20,
+    HISTORY_NAME_BYTES = 64, /* scenario, algorithm, library: terminated */
+};
+
+/* Names are what the JSON lines say. */
+#define HISTORY_KIND_MAP(X)                                                                        \
+    X(HISTORY_OP, "op")           /* a client's operation: type, f */                              \
+    X(HISTORY_SECTION, "section") /* a client entered or left the critical section */              \
+    X(HISTORY_NOTICE, "notice")   /* the lock told its client that it was lost, unasked */         \
+    X(HISTORY_LEASE, "lease")   /* the promised end moved in true time: the holder's clock did */  \
+    X(HISTORY_NODE, "node")     /* something happened to a key on a node */                        \
+    X(HISTORY_FAULT, "fault")   /* a fault began, showed its effect, or ended */                   \
+    X(HISTORY_CLIENT, "client") /* a client started, finished or died */                           \
+    X(HISTORY_PHASE, "phase")   /* the run healed all faults, or ended */
+
+#define HISTORY_TYPE_MAP(X)                                                                        \
+    X(HISTORY_INVOKE, "invoke")                                                                    \
+    X(HISTORY_OK, "ok")                                                                            \
+    X(HISTORY_FAIL, "fail")                                                                        \
+    X(HISTORY_INFO, "info")
+
+/* What an event is about; which kinds use it stands behind. */
+#define HISTORY_F_MAP(X)                                                                           \
+    X(HISTORY_ACQUIRE, "acquire")       /* op */                                                   \
+    X(HISTORY_EXTEND, "extend")         /* op */                                                   \
+    X(HISTORY_RELEASE, "release")       /* op */                                                   \
+    X(HISTORY_READ, "read")             /* op on the guarded store */                              \
+    X(HISTORY_WRITE, "write")           /* op on the guarded store */                              \
+    X(HISTORY_ENTER, "enter")           /* section */                                              \
+    X(HISTORY_LEAVE, "leave")           /* section */                                              \
+    X(HISTORY_LOST, "lost")             /* notice */                                               \
+    X(HISTORY_MOVED, "moved")           /* lease */                                                \
+    X(HISTORY_KEY_SET, "set")           /* node: granted, the key now holds `value` */             \
+    X(HISTORY_KEY_REFUSED, "refused")   /* node: a set found the key held by `owner` */            \
+    X(HISTORY_KEY_EXTENDED, "extended") /* node: the key of `owner` has a new ttl */               \
+    X(HISTORY_KEY_DELETED, "deleted")   /* node: the key of `owner` was deleted by a command */    \
+    X(HISTORY_KEY_KEPT, "kept")       /* node: a compare found no key, or another's: no effect */  \
+    X(HISTORY_KEY_EXPIRED, "expired") /* node: the ttl ran out on the node's clock */              \
+    X(HISTORY_KEY_LOST, "key-lost")   /* node: gone after a restart or a failover */               \
+    X(HISTORY_KEY_EVICTED, "evicted") /* node: thrown out for want of memory */                    \
+    X(HISTORY_KEY_BACK, "key-back")   /* node: in memory again after a restart or failover */      \
+    X(HISTORY_NODE_ERROR, "node-error") /* node: a command was refused with an error */            \
+    X(HISTORY_FAULT_START, "start")     /* fault */                                                \
+    X(HISTORY_FAULT_EFFECT, "effect")   /* fault: what was observed */                             \
+    X(HISTORY_FAULT_END, "end")         /* fault */                                                \
+    X(HISTORY_CLIENT_START, "started")  /* client */                                               \
+    X(HISTORY_CLIENT_DONE, "done")      /* client: its program is finished */                      \
+    X(HISTORY_CLIENT_KILLED, "killed")  /* client */                                               \
+    X(HISTORY_HEALED, "healed")         /* phase: from here on there is no fault */                \
+    X(HISTORY_RUN_END, "run-end")       /* phase: `cause` says why */
+
+/* Why: of a key's end, of a failed operation, of a run's end. */
+#define HISTORY_CAUSE_MAP(X)                                                                       \
+    X(CAUSE_NONE, "")                                                                              \
+    X(CAUSE_TTL, "ttl")               /* key: its time was up on a sound clock */                  \
+    X(CAUSE_CLOCK_JUMP, "clock-jump") /* key: expired early or late by a jump */                   \
+    X(CAUSE_CLOCK_RATE, "clock-rate") /* key: ... by a wrong rate */                               \
+    X(CAUSE_RESTART, "restart")       /* key: not in what the node read back */                    \
+    X(CAUSE_FAILOVER, "failover")     /* key: not yet replicated */                                \
+    X(CAUSE_EVICTION, "eviction")                                                                  \
+    X(CAUSE_FLUSH, "flush")                                                                        \
+    X(CAUSE_RELEASED, "released")             /* key: deleted by its owner */                      \
+    X(CAUSE_FOREIGN, "foreign")               /* key: deleted or extended by another client */     \
+    X(CAUSE_NO_QUORUM, "no-quorum")           /* op */                                             \
+    X(CAUSE_VALIDITY_SPENT, "validity-spent") /* op */                                             \
+    X(CAUSE_TIMEOUT, "timeout")               /* op */                                             \
+    X(CAUSE_NOT_HOLDING, "not-holding")       /* op */                                             \
+    X(CAUSE_EXTEND_LIMIT, "extend-limit")     /* op */                                             \
+    X(CAUSE_STALE_FENCE, "stale-fence")       /* write refused by the guarded store */             \
+    X(CAUSE_OTHER_VALUE, "other-value")       /* write refused by the guarded store */             \
+    X(CAUSE_LIBRARY_ERROR, "library-error")   /* op: the adapter's library said so */              \
+    X(CAUSE_ALL_DONE, "all-done")             /* run end: every client finished */                 \
+    X(CAUSE_DEADLINE, "deadline")             /* run end: the scenario's time was up */            \
+    X(CAUSE_STOPPED, "stopped")               /* run end: at the first violation, or by hand */
+
+/* Kinds of fault, as scenario files name them (docs/FAULTS.md). */
+#define HISTORY_FAULT_MAP(X)                                                                       \
+    X(FAULT_NONE, "none")                                                                          \
+    X(FAULT_PAUSE, "pause")                 /* client or node: frozen, its clocks run on */        \
+    X(FAULT_KILL, "kill")                   /* client */                                           \
+    X(FAULT_SLOW, "slow")                   /* client: every step is late */                       \
+    X(FAULT_CLOCK_JUMP, "clock_jump")       /* client or node: the wall clock */                   \
+    X(FAULT_CLOCK_RATE, "clock_rate")       /* client or node */                                   \
+    X(FAULT_CRASH, "crash")                 /* node: process killed, restarted after a delay */    \
+    X(FAULT_POWER_LOSS, "power_loss")       /* node: what was not fsynced is gone */               \
+    X(FAULT_SHUTDOWN, "shutdown")           /* node: clean, restarted after a delay */             \
+    X(FAULT_STALL, "stall")                 /* node: takes commands, answers none until the end */ \
+    X(FAULT_REFUSE_WRITES, "refuse_writes") /* node: OOM, READONLY or LOADING */                   \
+    X(FAULT_SCRIPT_FLUSH, "script_flush")   /* node */                                             \
+    X(FAULT_EVICT, "evict")                 /* node: the key is thrown out */                      \
+    X(FAULT_FAILOVER, "failover")           /* node: a replica that lags is promoted */            \
+    X(FAULT_LATENCY, "latency")             /* link, by direction: delay and jitter */             \
+    X(FAULT_PARTITION, "partition")         /* link: mode hold, drop, refuse or reset */           \
+    X(FAULT_LOSE_REPLY, "lose_reply") /* link: applied, the reply is lost, the link breaks */      \
+    X(FAULT_DELAY_COMMAND, "delay_command") /* link: the n-th command of a kind is held back */
+
+enum history_kind {
+#define X(name, word) name,
+    HISTORY_KIND_MAP(X)
+#undef X
+        HISTORY_KINDS,
+};
+
+enum history_type {
+#define X(name, word) name,
+    HISTORY_TYPE_MAP(X)
+#undef X
+        HISTORY_TYPES,
+};
+
+enum history_f {
+#define X(name, word) name,
+    HISTORY_F_MAP(X)
+#undef X
+        HISTORY_FS,
+};
+
+enum history_cause {
+#define X(name, word) name,
+    HISTORY_CAUSE_MAP(X)
+#undef X
+        HISTORY_CAUSES,
+};
+
+enum fault_kind {
+#define X(name, word) name,
+    HISTORY_FAULT_MAP(X)
+#undef X
+        FAULT_KINDS,
+};
+
+/* The value that proves who owns a key; all zero where there is none (see history_event). */
+struct history_value {
+    uint8_t bytes[HISTORY_VALUE_BYTES];
+};
+
+enum {
+    HISTORY_HAS_VALUE = 1 << 0,
+    HISTORY_HAS_OWNER = 1 << 1,
+    HISTORY_HAS_FENCE = 1 << 2,
+    HISTORY_HAS_UNTIL = 1 << 3, /* a lease with a promised end */
+    HISTORY_AUDIT = 1 << 4,     /* by the auditor, who asks for the lock after the last heal */
+};
+
+enum { HISTORY_NOBODY = -1, HISTORY_NO_NODE = -1, HISTORY_NO_FAULT = -1 };
+
+/* Nodes and clients are counted from 0 here and from 1 in files and sentences. */
+struct history_event {
+    int64_t time_ns;    /* true time since the run began; never decreases */
+    uint64_t index;     /* 0, 1, 2, ...: set by the recorder, or the reader */
+    uint8_t kind;       /* enum history_kind */
+    uint8_t type;       /* op: enum history_type */
+    uint8_t f;          /* enum history_f */
+    uint8_t cause;      /* enum history_cause */
+    uint8_t fault_kind; /* fault: enum fault_kind */
+    uint8_t flags;      /* HISTORY_HAS_..., HISTORY_AUDIT */
+    uint16_t command;   /* node: the recorder's command kind, named in the header's commands */
+    int32_t process;    /* the client; node: who sent the command; or HISTORY_NOBODY */
+    int32_t node;       /* node, fault: the node, or HISTORY_NO_NODE */
+    int32_t fault;      /* fault: its number in the scenario; node: the fault that did it */
+    uint32_t resource;  /* op, section, notice, node: index of the resource's name */
+    struct history_value value; /* op: of the grant; node: that the command named */
+    struct history_value owner; /* node: that the key held before the command */
+    int64_t until_ns;  /* op ok, lease: the promised end in true time; node: the key's expiry */
+    int64_t fence;     /* op: > 0 */
+    int64_t version;   /* write: the store's version after it; read: the version that was seen */
+    int64_t basis;     /* write: the version that the writer had read */
+    int64_t number[2]; /* fault: what was asked and observed; fault_numbers in docs/FAULTS.md */
+};
+
+/* The first line. Names are terminated. */
+struct history_header {
+    uint32_t format; /* HISTORY_FORMAT */
+    uint64_t seed;
+    char scenario[HISTORY_NAME_BYTES];
+    char world[8]; /* "sim", "real", or "" for a foreign history */
+    char algorithm[HISTORY_NAME_BYTES];
+    char library[HISTORY_NAME_BYTES]; /* "lockcore 0.1.0", "redlock 4.2.0", or "" */
+    int32_t node_count;               /* 0 where unknown */
+    int32_t client_count;             /* the auditor is process client_count; 0 where unknown */
+    int32_t resource_count;           /* 0 where unknown */
+    int64_t ttl_ns;                   /* 0 where unknown */
+    int64_t bound_ns;       /* after the last heal, the lock is free again within ttl + bound */
+    int64_t drift_ppm;      /* the lock's own allowance */
+    bool promises_validity; /* leases have a promised end */
+    bool fence_check;       /* the guarded store refuses older fences */
+    bool value_check;       /* the guarded store refuses other values than the last claimed */
+    bool fenced;            /* grants carry fences */
+};
+
+enum { HISTORY_FORMAT = 1 };
+
+const char *history_kind_name(enum history_kind kind);
+const char *history_type_name(enum history_type type);
+const char *history_f_name(enum history_f f);
+const char *history_cause_name(enum history_cause cause);
+const char *fault_kind_name(enum fault_kind kind);
+
+static inline bool history_value_equal(const struct history_value *a, const struct history_value *b)
+{
+    for (int i = 0; i < HISTORY_VALUE_BYTES; i++) {
+        if (a->bytes[i] != b->bytes[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+#endif
