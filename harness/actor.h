@@ -7,10 +7,11 @@
  *
  * It joins client_step to lock_step: what the client asks becomes a lock event, what the lock
  * tells becomes a client event, and the probe points between sending and granting are put where
- * they belong. Effects are carried out in order. A PROBE may freeze the actor there: the rest of
- * the list waits with it, then comes what queued up meanwhile. AGAIN, always last, asks for an
- * actor_step with ACTOR_EVENT_AGAIN once the list is done (after_majority needs the time after the
- * freeze).
+ * they belong. A probe point that nobody watches is passed in silence.
+ *
+ * Effects are carried out in order. A PROBE is the last effect, or the last but AGAIN: the actor
+ * may be frozen or killed there, with nothing left over but the wish to be stepped AGAIN when it
+ * may go on. What comes in meanwhile waits.
  */
 #ifndef HARNESS_ACTOR_H
 #define HARNESS_ACTOR_H
@@ -37,7 +38,8 @@ struct actor_event {
     struct lock_command command;
     int64_t now_ns;
     int64_t wall_ns;
-    int64_t version; /* STORE */
+    int64_t version;         /* STORE */
+    uint32_t probes_watched; /* bit p: the schedule waits for probe point p */
     uint64_t random[LOCK_RANDOM_WORDS];
 };
 
@@ -76,15 +78,25 @@ struct actor_effects {
     struct actor_effect list[ACTOR_EFFECTS_MAX];
 };
 
+enum { ACTOR_TOLD_MAX = 4 };
+
+enum actor_stash {
+    ACTOR_STASH_NONE,
+    ACTOR_STASH_AS_IT_WAS, /* before_send: the lock took its time before the freeze */
+    ACTOR_STASH_TIME_ANEW, /* after_majority: the lock looks at the clock after the freeze */
+};
+
 struct actor {
     struct client client;
-    bool watch_majority; /* the schedule waits for after_majority */
-    bool stashed;        /* a reply waits behind the after_majority probe */
-    struct lock_event stash;
-    uint32_t stash_resource;
-    int64_t wake_ns;        /* asked for; TIME_NEVER if none */
-    int64_t client_wake_ns; /* the program's own part of it */
+    bool at_probe;      /* the client stands at a probe point and is to be told that it passed */
+    uint8_t stash;      /* enum actor_stash: why `stashed` waits */
+    uint8_t told_count; /* what the lock said and the client has not heard yet */
     uint32_t lock_count;
+    uint32_t stashed_resource;
+    int64_t wake_ns;        /* asked of the world; TIME_NEVER if none */
+    int64_t client_wake_ns; /* the program's own part of it */
+    struct client_event told[ACTOR_TOLD_MAX];
+    struct lock_event stashed;
     struct lock locks[]; /* one per resource */
 };
 

@@ -4,9 +4,10 @@
  *     think -> acquire -> section (read, write, extend ...) -> release -> think ...
  *
  * It asks for the lock without knowing who answers: our core (actor.h), or any library behind the
- * adapter protocol. Both worlds and the adapter use this one program. An effect list is carried
- * out in order; a PROBE in it may be where the client is frozen or killed, the rest of the list
- * then waits.
+ * adapter protocol. Both worlds and the adapter use this one program.
+ *
+ * Effects are carried out in order. A PROBE is always the last one: the client may be frozen or
+ * killed there. When it may go on it is stepped with PASSED.
  */
 #ifndef HARNESS_CLIENT_H
 #define HARNESS_CLIENT_H
@@ -16,9 +17,10 @@
 
 enum client_event_type {
     CLIENT_EVENT_START,
-    CLIENT_EVENT_WAKE,  /* the time asked for has come */
-    CLIENT_EVENT_TOLD,  /* the lock answered, or says unasked that it was lost */
-    CLIENT_EVENT_STORE, /* the guarded store answered */
+    CLIENT_EVENT_WAKE,   /* the time asked for has come */
+    CLIENT_EVENT_TOLD,   /* the lock answered, or says unasked that it was lost */
+    CLIENT_EVENT_STORE,  /* the guarded store answered */
+    CLIENT_EVENT_PASSED, /* the probe point that was the last effect is passed */
 };
 
 enum client_outcome { OUTCOME_OK, OUTCOME_FAIL, OUTCOME_INFO, OUTCOME_LOST };
@@ -57,7 +59,7 @@ struct client_effect {
     struct history_event record; /* RECORD */
 };
 
-enum { CLIENT_EFFECTS_MAX = 12 };
+enum { CLIENT_EFFECTS_MAX = 5 };
 
 struct client_effects {
     uint32_t count;
@@ -74,18 +76,26 @@ struct client_program {
     int64_t think_jitter_ns;
     int64_t extend_every_ns;
     bool leave_on_lost;
-    bool audit; /* the auditor: acquires each resource once, retrying until granted; releases */
+    bool audit; /* the auditor: acquires each resource in turn, asking until granted; releases */
 };
 
 enum client_state {
     CLIENT_STATE_NEW,
     CLIENT_STATE_THINKING,
-    CLIENT_STATE_ACQUIRING,
-    CLIENT_STATE_HOLDING, /* in the section, nothing outstanding */
+    CLIENT_STATE_ACQUIRING, /* asked, not answered */
+    CLIENT_STATE_REFUSED,   /* at the probe after_refused, or waiting to ask again */
+    CLIENT_STATE_GRANTED,   /* at the probe after_granted */
+    CLIENT_STATE_HOLDING,   /* in the section, nothing outstanding */
     CLIENT_STATE_READING,
+    CLIENT_STATE_READ, /* at the probe before_write */
     CLIENT_STATE_WRITING,
+    CLIENT_STATE_WRITTEN, /* at the probe after_write */
+    CLIENT_STATE_OVERDUE, /* at the probe before_extend */
     CLIENT_STATE_EXTENDING,
+    CLIENT_STATE_EXTENDED, /* at the probe after_extend */
+    CLIENT_STATE_LEFT,     /* at the probe before_release */
     CLIENT_STATE_RELEASING,
+    CLIENT_STATE_RELEASED, /* at the probe after_release */
     CLIENT_STATE_DONE,
     CLIENT_STATES,
 };
@@ -93,18 +103,16 @@ enum client_state {
 struct client {
     uint8_t state; /* enum client_state */
     bool lost;     /* told so during this section */
-    bool held_until_known;
     int32_t index;
-    int32_t sections_left;
+    int32_t sections_left; /* a section counts once it was granted; refusals do not */
     int32_t writes_left;
     uint32_t resource;
-    int64_t leave_ns;  /* when the section is to end, client's clock */
-    int64_t write_ns;  /* when the next write is due */
+    int64_t enter_ns;  /* when the section began, client's clock; the writes are spread from here */
     int64_t extend_ns; /* when the next extension is due; TIME_NEVER if none */
-    struct history_value value;
     int64_t fence;
     int64_t basis; /* version read for the write that is under way */
-    struct random_stream think;
+    struct history_value value;
+    struct random_stream stream; /* thinking times and choices of a resource */
 };
 
 void client_program_init(struct client_program *program, const struct plan *plan, bool audit);

@@ -5,7 +5,8 @@
  *
  * Both worlds ask it at every probe passing and command; they carry the actions out, in order,
  * before the client or the command goes on. All state is in the caller's memory, without
- * pointers.
+ * pointers. A fault with neither an end nor an `until` (for_ns 0: kill, evict, ...) begins and ends
+ * in one list.
  */
 #ifndef HARNESS_SCHEDULE_H
 #define HARNESS_SCHEDULE_H
@@ -41,13 +42,26 @@ struct schedule {
 void schedule_init(struct schedule *schedule, const struct plan *plan);
 
 /* A client passes a probe point. */
-void schedule_probe(struct schedule *schedule, const struct plan *plan, int32_t client,
-                    enum probe_point point, int64_t true_ns, struct schedule_actions *actions);
+struct schedule_pass {
+    uint8_t point; /* enum probe_point */
+    int32_t client;
+    int64_t true_ns;
+};
+
+void schedule_probe(struct schedule *schedule, const struct plan *plan,
+                    const struct schedule_pass *pass, struct schedule_actions *actions);
 
 /* A command is about to reach a node (TRIGGER_ARRIVAL) or was applied (TRIGGER_COMMAND). */
-void schedule_command(struct schedule *schedule, const struct plan *plan, enum trigger_kind moment,
-                      int32_t client, int32_t node, enum command_role role, int64_t true_ns,
-                      struct schedule_actions *actions);
+struct schedule_sight {
+    uint8_t moment; /* TRIGGER_ARRIVAL or TRIGGER_COMMAND */
+    uint8_t role;   /* enum command_role */
+    int32_t client;
+    int32_t node;
+    int64_t true_ns;
+};
+
+void schedule_command(struct schedule *schedule, const struct plan *plan,
+                      const struct schedule_sight *sight, struct schedule_actions *actions);
 
 /* Time has come to schedule->next_ns. */
 void schedule_time(struct schedule *schedule, const struct plan *plan, int64_t true_ns,
