@@ -85,7 +85,7 @@ struct trigger {
     int32_t client; /* PROBE, COMMAND, ARRIVAL: or SCENARIO_ANY */
     int32_t node;   /* COMMAND, ARRIVAL: or SCENARIO_ANY */
     uint32_t nth;   /* >= 1: which passing, counted from the start of the run (an `until`: from
-                       the start of its fault) */
+                       the beginning of its fault) */
     int64_t at_ns;  /* TIME */
 };
 
@@ -122,7 +122,10 @@ struct fault {
     uint8_t role;      /* LOSE_REPLY, DELAY_COMMAND: which commands */
     struct trigger start;
     struct trigger until; /* NEVER: ends after for_ns; TIME_NEVER there: lasts to the heal */
-    int64_t for_ns;       /* CRASH, POWER_LOSS, SHUTDOWN: until the restart */
+    int64_t for_ns;       /* CRASH, POWER_LOSS, SHUTDOWN: until the restart; LOSE_REPLY,
+                             DELAY_COMMAND, 0: only the command that pulled the trigger; 0 for
+                             faults that happen once: KILL, CLOCK_JUMP, SCRIPT_FLUSH, EVICT,
+                             FAILOVER */
     int32_t client_first; /* clients concerned: first..last; -1..-1 for none */
     int32_t client_last;
     uint32_t node_mask;    /* nodes concerned: bit i */
@@ -223,25 +226,46 @@ struct plan {
     uint64_t seed;
 };
 
+/* The checks that `expect` may name: the harness does not know the checker. */
+struct scenario_checks {
+    size_t count;
+    const char *const *names;
+};
+
+/* The bytes of a scenario file, wherever they come from. */
+struct scenario_source {
+    const char *path; /* for messages; the scenario's name must be its last part without .yaml */
+    const char *bytes;
+    size_t length;
+    const struct scenario_checks *checks; /* NULL: any name will do */
+};
+
 /*
  * Read and check a scenario file.
  *
  *   path      in   A regular file of at most SCENARIO_BYTES_MAX bytes.
- *   arena     in   For the time of the call and for `why`'s lines only.
+ *   checks    in   What `expect` may name; NULL: any name.
+ *   arena     in   For the time of the call only.
  *   scenario  out  Filled on success.
  *   errors    out  On failure every problem found, each as "FILE:LINE:COLUMN: sentence", the
  *                  source line, a caret, and "did you mean".
  *
- * Returns ERROR_IO, ERROR_SYNTAX, ERROR_SCHEMA or ERROR_LIMIT.
+ * Returns ERROR_USAGE (no such file, a directory), ERROR_IO, ERROR_SYNTAX, ERROR_SCHEMA or
+ * ERROR_LIMIT.
  */
-MUST_USE struct result scenario_read(const char *path, struct arena *arena,
-                                     struct scenario *scenario, struct text *errors);
+MUST_USE struct result scenario_read(const char *path, const struct scenario_checks *checks,
+                                     struct arena *arena, struct scenario *scenario,
+                                     struct text *errors);
+
+/* The same for bytes that are in memory already. */
+MUST_USE struct result scenario_parse(const struct scenario_source *source, struct arena *arena,
+                                      struct scenario *scenario, struct text *errors);
 
 /* Print in canonical form; parses back to the same scenario. */
 void scenario_print(const struct scenario *scenario, struct text *text);
 
-/* Print the JSON schema (draft-07) of scenario files, for editors. */
-void scenario_schema_print(struct text *text);
+/* Print the JSON schema (draft-07) of scenario files, for editors; checks may be NULL. */
+void scenario_schema_print(const struct scenario_checks *checks, struct text *text);
 
 /*
  * Leave nothing to chance: draw random faults and partition names from `seed`, multiply every
