@@ -66,7 +66,8 @@ enum {
     X(HISTORY_CLIENT_DONE, "done")      /* client: its program is finished */                      \
     X(HISTORY_CLIENT_KILLED, "killed")  /* client */                                               \
     X(HISTORY_HEALED, "healed")         /* phase: from here on there is no fault */                \
-    X(HISTORY_RUN_END, "run-end")       /* phase: `cause` says why */
+    X(HISTORY_RUN_END, "run-end")       /* phase: `cause` says why */                              \
+    X(HISTORY_OBSERVE, "observe")       /* op: asks who holds the lock; only in foreign files */
 
 /* Why: of a key's end, of a failed operation, of a run's end. */
 #define HISTORY_CAUSE_MAP(X)                                                                       \
@@ -179,10 +180,12 @@ struct history_event {
     int32_t fault;      /* fault: its number in the scenario; node: the fault that did it */
     uint32_t resource;  /* op, section, notice, node: index of the resource's name */
     struct history_value value; /* op: of the grant; node: that the command named */
-    struct history_value owner; /* node: that the key held before the command */
+    struct history_value owner; /* node: that the key held before the command; op: the owner's name
+                                   in a foreign history; observe ok: the holder */
     int64_t until_ns;  /* op ok, lease: the promised end in true time; node: the key's expiry */
     int64_t fence;     /* op: > 0 */
-    int64_t version;   /* write: the store's version after it; read: the version that was seen */
+    int64_t version;   /* write: the store's version after it; read: the version that was seen;
+                          observe ok without owner: 1 held by somebody, 0 free */
     int64_t basis;     /* write: the version that the writer had read */
     int64_t number[2]; /* fault: what was asked and observed; fault_numbers in docs/FAULTS.md */
 };
