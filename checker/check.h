@@ -1,12 +1,11 @@
 /*
  * check.h: one question put to a history, as a step: event in, finding out.
  *
- *     const struct check *check = check_find("exclusion");
- *     void *state = memory of check->bytes(&header) bytes, aligned to 16;
- *     check->init(state, &header);
- *     for each event:  check->step(state, &event);
- *     check->finish(state);
- *     const struct check_result *result = check_result(state);
+ *     event --> ledger (what is known so far) --> each check that asked for this kind of event
+ *
+ * judge.h runs them together: all checks over one history, or the one that a test is about. A check
+ * sees the ledger as it stands after the event (ledger.h: leases, keys, open operations, faults),
+ * so that what several checks need is kept once.
  *
  * All state lies in the caller's memory, without pointers, so that a check can watch a run live,
  * judge a history larger than memory, and be snapshotted with a simulated world. A step neither
@@ -67,7 +66,8 @@ enum grade {
     X(ASSUMPTION_PERSISTENCE, "a restarted node still has its keys, or stays away for a ttl")      \
     X(ASSUMPTION_REPLICATION, "a promoted replica has every acknowledged write")                   \
     X(ASSUMPTION_MEMORY, "a node never evicts a lock's key")                                       \
-    X(ASSUMPTION_DELAY, "a request is never delayed for longer than the lease")
+    X(ASSUMPTION_DELAY, "a request is never delayed for longer than the lease")                    \
+    X(ASSUMPTION_SECTION, "the holder leaves its section before its lease ends")
 
 enum assumption {
 #define X(name, sentence) name,
@@ -91,14 +91,25 @@ struct check_result {
     int64_t number[2];                     /* for the sentence: overlap in ns, wait in ns, ... */
 };
 
+/* A check's number of what went wrong that all checks share; their own begin at 1. */
+enum { CHECK_REASON_LIMIT = 255 }; /* the history passed a limit of what the check can follow */
+
+struct ledger;
+
 struct check {
     const char *name;     /* as in scenario files */
     const char *question; /* one sentence */
+    uint32_t kinds;       /* bit k: step wants events of enum history_kind k */
+    bool follows;         /* judges by the ledger: where that overflowed, a pass is unknown */
     size_t (*bytes)(const struct history_header *header);
     void (*init)(void *state, const struct history_header *header);
-    void (*step)(void *state, const struct history_event *event);
-    void (*finish)(void *state);
+    void (*step)(void *state, const struct ledger *ledger, const struct history_event *event);
+    void (*finish)(void *state, const struct ledger *ledger);
 };
+
+/* Sets of kinds for `kinds`. */
+#define CHECK_WANTS(kind) (UINT32_C(1) << (kind))
+#define CHECK_WANTS_ALL   ((UINT32_C(1) << HISTORY_KINDS) - 1)
 
 /* Every state begins with its result. */
 static inline const struct check_result *check_result(const void *state)

@@ -14,11 +14,19 @@
 #define HISTORY_EVENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
     HISTORY_VALUE_BYTES = 20,
-    HISTORY_NAME_BYTES = 64, /* scenario, algorithm, library: terminated */
+    HISTORY_NAME_BYTES = 64,          /* scenario, algorithm, library: terminated */
+    HISTORY_NODES_MAX = 64,           /* header */
+    HISTORY_CLIENTS_MAX = 1 << 20,    /* header */
+    HISTORY_RESOURCES_MAX = 1 << 20,  /* header, and different names in one history */
+    HISTORY_FAULTS_MAX = 1024,        /* header */
+    HISTORY_PROCESSES_MAX = 1 << 27,  /* a process is below it */
+    HISTORY_LINE_BYTES_MAX = 1 << 20, /* of our own JSON lines */
+    HISTORY_RESOURCE_BYTES_MAX = 255, /* a resource's name */
 };
 
 /* Names are what the JSON lines say. */
@@ -166,19 +174,19 @@ enum { HISTORY_NOBODY = -1, HISTORY_NO_NODE = -1, HISTORY_NO_FAULT = -1 };
 
 /* Nodes and clients are counted from 0 here and from 1 in files and sentences. */
 struct history_event {
-    int64_t time_ns;    /* true time since the run began; never decreases */
-    uint64_t index;     /* 0, 1, 2, ...: set by the recorder, or the reader */
-    uint8_t kind;       /* enum history_kind */
-    uint8_t type;       /* op: enum history_type */
-    uint8_t f;          /* enum history_f */
-    uint8_t cause;      /* enum history_cause */
-    uint8_t fault_kind; /* fault: enum fault_kind */
-    uint8_t flags;      /* HISTORY_HAS_..., HISTORY_AUDIT */
-    uint16_t command;   /* node: the recorder's command kind, named in the header's commands */
-    int32_t process;    /* the client; node: who sent the command; or HISTORY_NOBODY */
-    int32_t node;       /* node, fault: the node, or HISTORY_NO_NODE */
-    int32_t fault;      /* fault: its number in the scenario; node: the fault that did it */
-    uint32_t resource;  /* op, section, notice, node: index of the resource's name */
+    int64_t time_ns;            /* true time since the run began; never decreases */
+    uint64_t index;             /* 0, 1, 2, ...: set by the recorder, or the reader */
+    uint8_t kind;               /* enum history_kind */
+    uint8_t type;               /* op: enum history_type */
+    uint8_t f;                  /* enum history_f */
+    uint8_t cause;              /* enum history_cause */
+    uint8_t fault_kind;         /* fault: enum fault_kind */
+    uint8_t flags;              /* HISTORY_HAS_..., HISTORY_AUDIT */
+    uint16_t command;           /* node: the recorder's own number of the command kind */
+    int32_t process;            /* the client; node: who sent the command; or HISTORY_NOBODY */
+    int32_t node;               /* node, fault: the node, or HISTORY_NO_NODE */
+    int32_t fault;              /* fault: its number in the scenario; node: the fault that did it */
+    uint32_t resource;          /* op, section, notice, node: index of the resource's name */
     struct history_value value; /* op: of the grant; node: that the command named */
     struct history_value owner; /* node: that the key held before the command; op: the owner's name
                                    in a foreign history; observe ok: the holder */
@@ -201,6 +209,7 @@ struct history_header {
     int32_t node_count;               /* 0 where unknown */
     int32_t client_count;             /* the auditor is process client_count; 0 where unknown */
     int32_t resource_count;           /* 0 where unknown */
+    int32_t fault_count;              /* faults of the scenario: each must strike */
     int64_t ttl_ns;                   /* 0 where unknown */
     int64_t bound_ns;       /* after the last heal, the lock is free again within ttl + bound */
     int64_t drift_ppm;      /* the lock's own allowance */
@@ -217,6 +226,26 @@ const char *history_type_name(enum history_type type);
 const char *history_f_name(enum history_f f);
 const char *history_cause_name(enum history_cause cause);
 const char *fault_kind_name(enum fault_kind kind);
+
+/*
+ * Find what a word names; false if nothing. `bytes` is the word's length, which need not be
+ * terminated.
+ */
+bool history_kind_find(const char *word, size_t bytes, enum history_kind *kind);
+bool history_type_find(const char *word, size_t bytes, enum history_type *type);
+bool history_f_find(const char *word, size_t bytes, enum history_f *f);
+bool history_cause_find(const char *word, size_t bytes, enum history_cause *cause);
+bool fault_kind_find(const char *word, size_t bytes, enum fault_kind *kind);
+
+/* The kind of event that an f belongs to: acquire -> op, key-lost -> node. */
+enum history_kind history_f_kind(enum history_f f);
+
+/*
+ * Make a value of any text: 40 hex digits are the value itself, at most 20 bytes are padded with
+ * zeros, longer ones (a UUID of a foreign history) are hashed.
+ */
+void history_value_parse(const char *word, size_t bytes, struct history_value *value);
+void history_value_print(const struct history_value *value, char hex[2 * HISTORY_VALUE_BYTES]);
 
 static inline bool history_value_equal(const struct history_value *a, const struct history_value *b)
 {

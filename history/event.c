@@ -1,0 +1,147 @@
+/* event.c: the words of a history, in both directions. */
+#include "history/event.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+#define WORD(name, word) word,
+#define COUNT(table)     (sizeof(table) / sizeof(table)[0])
+
+static const char *const kind_words[] = {HISTORY_KIND_MAP(WORD)};
+static const char *const type_words[] = {HISTORY_TYPE_MAP(WORD)};
+static const char *const f_words[] = {HISTORY_F_MAP(WORD)};
+static const char *const cause_words[] = {HISTORY_CAUSE_MAP(WORD)};
+static const char *const fault_words[] = {HISTORY_FAULT_MAP(WORD)};
+
+_Static_assert(COUNT(kind_words) == HISTORY_KINDS, "a word for each kind");
+_Static_assert(COUNT(type_words) == HISTORY_TYPES, "a word for each type");
+_Static_assert(COUNT(f_words) == HISTORY_FS, "a word for each f");
+_Static_assert(COUNT(cause_words) == HISTORY_CAUSES, "a word for each cause");
+_Static_assert(COUNT(fault_words) == FAULT_KINDS, "a word for each kind of fault");
+
+const char *history_kind_name(enum history_kind kind)
+{
+    ASSERT((size_t)kind < COUNT(kind_words));
+    return kind_words[kind];
+}
+
+const char *history_type_name(enum history_type type)
+{
+    ASSERT((size_t)type < COUNT(type_words));
+    return type_words[type];
+}
+
+const char *history_f_name(enum history_f f)
+{
+    ASSERT((size_t)f < COUNT(f_words));
+    return f_words[f];
+}
+
+const char *history_cause_name(enum history_cause cause)
+{
+    ASSERT((size_t)cause < COUNT(cause_words));
+    return cause_words[cause];
+}
+
+const char *fault_kind_name(enum fault_kind kind)
+{
+    ASSERT((size_t)kind < COUNT(fault_words));
+    return fault_words[kind];
+}
+
+static bool word_find(const char *const *words, size_t count, const char *word, size_t bytes,
+                      size_t *found)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(words[i]) == bytes && memcmp(words[i], word, bytes) == 0) {
+            *found = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool history_kind_find(const char *word, size_t bytes, enum history_kind *kind)
+{
+    size_t found = 0;
+    bool known = word_find(kind_words, COUNT(kind_words), word, bytes, &found);
+    *kind = known ? (enum history_kind)found : *kind;
+    return known;
+}
+
+bool history_type_find(const char *word, size_t bytes, enum history_type *type)
+{
+    size_t found = 0;
+    bool known = word_find(type_words, COUNT(type_words), word, bytes, &found);
+    *type = known ? (enum history_type)found : *type;
+    return known;
+}
+
+bool history_f_find(const char *word, size_t bytes, enum history_f *f)
+{
+    size_t found = 0;
+    bool known = word_find(f_words, COUNT(f_words), word, bytes, &found);
+    *f = known ? (enum history_f)found : *f;
+    return known;
+}
+
+bool history_cause_find(const char *word, size_t bytes, enum history_cause *cause)
+{
+    size_t found = 0;
+    bool known = word_find(cause_words, COUNT(cause_words), word, bytes, &found);
+    *cause = known ? (enum history_cause)found : *cause;
+    return known;
+}
+
+bool fault_kind_find(const char *word, size_t bytes, enum fault_kind *kind)
+{
+    size_t found = 0;
+    bool known = word_find(fault_words, COUNT(fault_words), word, bytes, &found);
+    *kind = known ? (enum fault_kind)found : *kind;
+    return known;
+}
+
+enum history_kind history_f_kind(enum history_f f)
+{
+    switch (f) {
+    case HISTORY_ACQUIRE:
+    case HISTORY_EXTEND:
+    case HISTORY_RELEASE:
+    case HISTORY_READ:
+    case HISTORY_WRITE:
+        return HISTORY_OP;
+    case HISTORY_ENTER:
+    case HISTORY_LEAVE:
+        return HISTORY_SECTION;
+    case HISTORY_LOST:
+        return HISTORY_NOTICE;
+    case HISTORY_MOVED:
+        return HISTORY_LEASE;
+    case HISTORY_KEY_SET:
+    case HISTORY_KEY_REFUSED:
+    case HISTORY_KEY_EXTENDED:
+    case HISTORY_KEY_DELETED:
+    case HISTORY_KEY_KEPT:
+    case HISTORY_KEY_EXPIRED:
+    case HISTORY_KEY_LOST:
+    case HISTORY_KEY_EVICTED:
+    case HISTORY_KEY_BACK:
+    case HISTORY_NODE_ERROR:
+        return HISTORY_NODE;
+    case HISTORY_FAULT_START:
+    case HISTORY_FAULT_EFFECT:
+    case HISTORY_FAULT_END:
+        return HISTORY_FAULT;
+    case HISTORY_CLIENT_START:
+    case HISTORY_CLIENT_DONE:
+    case HISTORY_CLIENT_KILLED:
+        return HISTORY_CLIENT;
+    case HISTORY_HEALED:
+    case HISTORY_RUN_END:
+        return HISTORY_PHASE;
+    case HISTORY_FS:
+        break;
+    }
+    UNREACHABLE();
+}

@@ -1,0 +1,39 @@
+/*
+ * stream.h: a file that is read or written from front to back, compressed or not.
+ *
+ * The only file pair that knows zstd.
+ */
+#ifndef HISTORY_STREAM_H
+#define HISTORY_STREAM_H
+
+#include "base/result.h"
+#include "base/text.h"
+
+#include <stddef.h>
+
+struct history_stream;
+
+/* "-" is standard input. Tells compression by the first bytes. */
+MUST_USE struct result history_stream_open(const char *path, struct history_stream **stream,
+                                           struct text *why);
+
+/*
+ * Read 1..bytes bytes; *got is 0 at the end only. *cut says that a compressed file ended in the
+ * middle of a frame.
+ */
+MUST_USE struct result history_stream_read(struct history_stream *stream, char *data, size_t bytes,
+                                           size_t *got, bool *cut, struct text *why);
+
+/* Create or overwrite a file; a path that ends in .zst is compressed. "-" is standard output. */
+MUST_USE struct result history_stream_create(const char *path, struct history_stream **stream,
+                                             struct text *why);
+MUST_USE struct result history_stream_write(struct history_stream *stream, const char *data,
+                                            size_t bytes, struct text *why);
+
+/* End a file that is written: flushes, and reports a full disk. Gives the memory back always. */
+MUST_USE struct result history_stream_finish(struct history_stream *stream, struct text *why);
+
+/* End a file that is read, or drop one that is written. */
+void history_stream_close(struct history_stream *stream);
+
+#endif
