@@ -6,8 +6,9 @@
  *
  *     struct lock lock;
  *     lock_init(&lock, &config);
- *     lock_step(&lock, &(struct lock_event){.type = LOCK_EVENT_ACQUIRE, .now_ns = now, ...},
- * &effects); for (size_t i = 0; i < effects.count; i++) { carry out effects.list[i]; }
+ *     struct lock_event event = {.type = LOCK_EVENT_ACQUIRE, .now_ns = now, ...};
+ *     lock_step(&lock, &event, &effects);
+ *     for (uint32_t i = 0; i < effects.count; i++) { carry out effects.list[i]; }
  *
  * A lock never reads a clock, draws a random number, opens a socket or allocates.
  * The simulator and the hiredis driver both use this one door, so the code judged
@@ -16,9 +17,9 @@
  * A value proves who set a key; a fence orders the grants. Neither is called a token.
  * A lock does not know its resource's name: whoever carries out the effects does.
  *
- * Life: lock_init, then lock_step until the run ends. The struct owns nothing and holds no
- * pointer, so that it can be copied, compared and thrown away. One lock belongs to one client,
- * one resource and one thread.
+ * Life: lock_init, then lock_step until the run ends. The struct owns nothing and holds neither
+ * pointer nor padding, so that it can be copied, compared with memcmp and thrown away. One lock
+ * belongs to one client, one resource and one thread.
  */
 #ifndef LOCKCORE_LOCK_H
 #define LOCKCORE_LOCK_H
@@ -27,11 +28,12 @@
 #include <stdint.h>
 
 enum {
-    LOCK_NODES_MAX = 16,   /* lock servers of one lock */
-    LOCK_VALUE_BYTES = 20, /* Redis docs: "20 bytes from /dev/urandom" */
-    LOCK_RANDOM_WORDS = 4, /* 20 bytes of value and 8 of jitter */
-    LOCK_CLEANUPS_MAX = 4, /* values whose release is still unanswered somewhere */
-    LOCK_EFFECTS_MAX = 4 * LOCK_NODES_MAX + 4,
+    LOCK_NODES_MAX = 16,    /* lock servers of one lock */
+    LOCK_VALUE_BYTES = 20,  /* Redis docs: "20 bytes from /dev/urandom" */
+    LOCK_RANDOM_WORDS = 4,  /* words 0 to 2: 20 bytes of value; word 3: jitter */
+    LOCK_CLEANUPS_MAX = 16, /* values whose release is still unanswered somewhere */
+    LOCK_RESENDS_MAX = 2,   /* values that one step asks for again */
+    LOCK_EFFECTS_MAX = (LOCK_RESENDS_MAX + 2) * LOCK_NODES_MAX + 4,
 };
 
 /* The random string that proves who set a key. Sent as 40 lower-case hex digits. */
@@ -69,8 +71,8 @@ enum lock_command_form {
 };
 
 struct lock_command {
-    uint8_t kind;            /* enum lock_command_kind */
-    uint8_t form;            /* enum lock_command_form; scripts only */
+    uint32_t kind;           /* enum lock_command_kind */
+    uint32_t form;           /* enum lock_command_form; scripts only */
     uint32_t attempt;        /* the core's own number; comes back with the reply */
     struct lock_value value; /* whose key */
     int64_t ttl_ms;          /* SET, SET_FENCE, COMPARE_EXPIRE, EXPIRE, SET_EXPIRE */
@@ -96,7 +98,7 @@ typedef uint16_t lock_algorithm_index;
 
 struct lock_config {
     lock_algorithm_index algorithm;
-    uint8_t node_count;      /* 1..LOCK_NODES_MAX */
+    uint16_t node_count;     /* 1..LOCK_NODES_MAX */
     uint16_t retry_count;    /* attempts after the first one */
     uint16_t extend_count;   /* successful extensions allowed for one grant */
     int64_t ttl_ns;          /* > 0; whole milliseconds reach the nodes, rounded up */
@@ -108,11 +110,14 @@ struct lock_config {
 
 enum lock_event_type {
     LOCK_EVENT_ACQUIRE, /* the application asks; only while the lock is idle */
-    LOCK_EVENT_EXTEND,  /* the application asks; only while it holds */
-    LOCK_EVENT_RELEASE, /* the application asks; while it holds or held (also after LOST) */
+    LOCK_EVENT_EXTEND,  /* the application asks; while it holds or held (also after LOST) */
+    LOCK_EVENT_RELEASE, /* the application asks; while it holds or held (also after LOST); gives
+                           up an extension that is under way */
     LOCK_EVENT_REPLY,   /* node_index answered `command` with `reply` */
     LOCK_EVENT_BROKEN,  /* the link to node_index broke: what it owed us will never come */
-    LOCK_EVENT_TIMER,   /* the time asked for with LOCK_EFFECT_WAKE has come (or passed) */
+    LOCK_EVENT_TIMER,   /* the time asked for with LOCK_EFFECT_WAKE has come (or passed). Replies
+                           that have arrived by then are carried in first: whoever was slow to
+                           look at them must not count them as missing */
 };
 
 struct lock_event {
@@ -168,16 +173,16 @@ struct lock_effect {
     uint8_t node_index;          /* SEND */
     uint8_t told;                /* TELL: enum lock_told */
     uint8_t reason;              /* TELL: enum lock_reason */
+    struct lock_value value;     /* TELL: of the grant, or of the last attempt if refused */
     struct lock_command command; /* SEND */
     int64_t at_ns;               /* WAKE */
-    struct lock_value value;     /* TELL GRANTED, EXTENDED, RELEASED, ...: the grant's value */
     int64_t validity_ns;         /* TELL GRANTED, EXTENDED: what is left, from now_ns */
     int64_t until_ns;            /* TELL GRANTED, EXTENDED: the lease's end, client's monotonic */
     int64_t fence;               /* TELL GRANTED: > 0, or 0 where the algorithm has none */
 };
 
 struct lock_effects {
-    uint32_t count;
+    uint32_t count; /* entries of `list` that are filled; the rest is whatever was there */
     struct lock_effect list[LOCK_EFFECTS_MAX];
 };
 
@@ -196,8 +201,9 @@ enum lock_state {
 /* A value that must go from every node: after a refused attempt, or a release. */
 struct lock_cleanup {
     struct lock_value value;
-    uint32_t attempt;
-    uint32_t unanswered; /* bit i: node i has not answered the release yet; 0: slot is free */
+    uint32_t attempt;    /* of the release's commands */
+    uint32_t unanswered; /* bit i: node i has not answered the release yet; never 0 */
+    uint32_t resends;    /* how often the unanswered ones were asked again */
     int64_t resend_ns;   /* when the unanswered ones are asked again */
     int64_t deadline_ns; /* when the ttl has run out and the rest expires by itself */
 };
@@ -205,21 +211,22 @@ struct lock_cleanup {
 /* Read it for tests and pictures; only lock_step writes it. */
 struct lock {
     struct lock_config config;
-    uint8_t state;           /* enum lock_state */
-    uint8_t reason;          /* enum lock_reason: why the last attempt failed */
-    uint16_t attempts_left;  /* of this acquire */
+    uint16_t state;          /* enum lock_state */
+    uint16_t reason;         /* enum lock_reason: why the last attempt failed */
+    uint16_t attempts_left;  /* of this acquire, after the one under way */
     uint16_t extends_left;   /* of this grant */
     uint32_t attempt;        /* number of the newest attempt, extension or release */
     uint32_t pending;        /* bit i: node i still owes an answer to it */
     uint32_t agreed;         /* bit i: node i said yes */
     uint32_t refused;        /* bit i: node i said no */
+    uint32_t cleanup_count;  /* entries of `cleanups` in use; the rest is zero */
     struct lock_value value; /* of the newest attempt */
     int64_t start_ns;        /* when it began, on the clock that the algorithm trusts */
     int64_t deadline_ns;     /* when waiting for its answers ends, or the next attempt begins */
     int64_t until_ns;        /* HELD, EXTENDING: the lease's end */
     int64_t wake_ns;         /* the wake that is asked for; TIME_NEVER if none */
     int64_t fence;           /* highest fence seen by the attempt; of the grant once held */
-    struct lock_cleanup cleanups[LOCK_CLEANUPS_MAX];
+    struct lock_cleanup cleanups[LOCK_CLEANUPS_MAX]; /* oldest first */
 };
 
 /* Make an idle lock. The config is copied; one out of range asserts. */
@@ -235,7 +242,8 @@ void lock_init(struct lock *lock, const struct lock_config *config);
  *
  * Cannot fail. A reply that is late, doubled, garbled or missing is an ordinary event.
  * An impossible event (node_index >= node_count, acquire while held) is the driver's bug and
- * asserts. A command sent to a node whose link is down is answered with BROKEN.
+ * asserts. A command sent to a node whose link is down is answered with BROKEN. A link keeps
+ * order: what is sent later to a node is carried out later by it.
  * The same lock and event give the same lock and effects, byte for byte, anywhere.
  */
 void lock_step(struct lock *lock, const struct lock_event *event, struct lock_effects *effects);

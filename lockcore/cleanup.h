@@ -1,0 +1,30 @@
+/*
+ * cleanup.h: values that must go from the nodes, asked for until every node has answered.
+ *
+ * A release that got no answer is sent again every node timeout, to the nodes that have not
+ * answered, until they have or the ttl has run out and the keys are gone by themselves. Every
+ * attempt has its own value, so that a late or repeated release deletes no newer attempt's key.
+ */
+#ifndef LOCKCORE_CLEANUP_H
+#define LOCKCORE_CLEANUP_H
+
+#include "lockcore/state.h"
+
+/* Whether another value can be taken in. An attempt begins only then: its end may need it. */
+bool cleanup_has_room(const struct lock *lock);
+
+/* Send `kind` for the lock's value to `nodes` as a new attempt, and again until answered. */
+void cleanup_begin(struct lock *lock, enum lock_command_kind kind, uint32_t nodes, int64_t now_ns,
+                   struct lock_effects *effects);
+
+/* Whether the reply in `event` is the first one of that node to a release. */
+bool cleanup_waits_for(const struct lock *lock, const struct lock_event *event);
+
+/* Count a node's answer to a release; an error or garble is none. */
+void cleanup_hear(struct lock *lock, const struct lock_event *event);
+
+/* Send again what is due, at most LOCK_RESENDS_MAX values, and drop what has expired. */
+void cleanup_tick(struct lock *lock, enum lock_command_kind kind, int64_t now_ns,
+                  struct lock_effects *effects);
+
+#endif
