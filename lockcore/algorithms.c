@@ -9,7 +9,26 @@
 #define ALGORITHM_MAP(X)                                                                           \
     X(single)                                                                                      \
     X(redlock)                                                                                     \
-    X(fenced_redlock)
+    X(fenced_redlock)                                                                              \
+    X(wrong_no_recheck)                                                                            \
+    X(wrong_timer_after_quorum)                                                                    \
+    X(wrong_wall_clock)                                                                            \
+    X(wrong_second_clock)                                                                          \
+    X(wrong_no_drift)                                                                              \
+    X(wrong_plain_delete)                                                                          \
+    X(wrong_extend_any_owner)                                                                      \
+    X(wrong_extend_creates)                                                                        \
+    X(wrong_extend_no_recheck)                                                                     \
+    X(wrong_extend_fail_unlocks)                                                                   \
+    X(wrong_quorum_half)                                                                           \
+    X(wrong_quorum_reachable)                                                                      \
+    X(wrong_no_cleanup)                                                                            \
+    X(wrong_cleanup_acquired_only)                                                                 \
+    X(wrong_constant_value)                                                                        \
+    X(wrong_zero_jitter)                                                                           \
+    X(wrong_release_ignores_error)                                                                 \
+    X(wrong_fence_not_raised)                                                                      \
+    X(wrong_setnx_expire)
 
 #define X(name) extern const struct lock_algorithm algorithm_##name;
 ALGORITHM_MAP(X)
