@@ -110,6 +110,7 @@ enum history_kind history_f_kind(enum history_f f)
     case HISTORY_RELEASE:
     case HISTORY_READ:
     case HISTORY_WRITE:
+    case HISTORY_OBSERVE:
         return HISTORY_OP;
     case HISTORY_ENTER:
     case HISTORY_LEAVE:

@@ -35,16 +35,13 @@ struct history_input {
 MUST_USE struct result history_input_open(struct history_input *input, const char *path,
                                           struct text *why);
 
-/*
- * Give the next line without its newline, borrowed until the next call; data behind it is readable
- * and line[bytes] is '\n' or '\0'. `whole` is false for a last line without a newline. *more is
- * false at the end.
- */
 struct history_line {
-    char *text;
-    size_t bytes;
-    bool whole;
+    char *text;   /* text[bytes] is '\n' or '\0' */
+    size_t bytes; /* without the newline */
+    bool whole;   /* false: the last line, which has no newline */
 };
+
+/* Give the next line, borrowed until the next call. *more is false at the end. */
 MUST_USE struct result history_input_line(struct history_input *input, struct history_line *line,
                                           bool *more, struct text *why);
 
