@@ -1,0 +1,198 @@
+/* files.c: finding scenario files, and the folders that runs write to. */
+#include "cli/files.h"
+
+#include "checker/check.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ERRORS_BYTES = 64 * 1024 };
+
+/* The problems of all files so far; printed as they come. */
+struct loading {
+    struct arena *arena;
+    struct scenario_list *scenarios;
+    struct text errors;
+    size_t broken;
+};
+
+static struct result loading_read(struct loading *loading, const char *path, struct text *why)
+{
+    if (loading->scenarios->count == FILES_SCENARIOS_MAX) {
+        text_add(why, "%s: more than %d scenario files", path, (int)FILES_SCENARIOS_MAX);
+        return result_error(ERROR_LIMIT);
+    }
+    text_clear(&loading->errors);
+    struct scenario *scenario = &loading->scenarios->list[loading->scenarios->count];
+    struct result result = scenario_read(path, loading->arena, scenario, &loading->errors);
+    if (result_failed(result)) {
+        fprintf(stderr, "%s\n", loading->errors.data);
+        loading->broken++;
+        return RESULT_OK;
+    }
+    loading->scenarios->count++;
+    return RESULT_OK;
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static bool is_scenario_file(const FTSENT *entry)
+{
+    const char *dot = strrchr(entry->fts_name, '.');
+    return entry->fts_info == FTS_F && dot != NULL &&
+           (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
+static struct result loading_folder(struct loading *loading, const char *path, struct text *why)
+{
+    char copy[FILES_PATH_BYTES];
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    char *roots[] = {copy, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    if (walk == NULL) {
+        text_add(why, "%s: %s", path, strerror(errno));
+        return result_error(ERROR_IO);
+    }
+    size_t before = loading->scenarios->count + loading->broken;
+    struct result result = RESULT_OK;
+    for (FTSENT *entry = fts_read(walk); entry != NULL && !result_failed(result);
+         entry = fts_read(walk)) {
+        if (is_scenario_file(entry)) {
+            result = loading_read(loading, entry->fts_path, why);
+        }
+    }
+    (void)fts_close(walk);
+    if (!result_failed(result) && loading->scenarios->count + loading->broken == before) {
+        text_add(why, "%s: no scenario file (*.yaml) in this folder", path);
+        return result_error(ERROR_USAGE);
+    }
+    return result;
+}
+
+static struct result loading_path(struct loading *loading, const char *path, struct text *why)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        text_add(why, "%s: %s; expected a scenario file or a folder of them", path,
+                 strerror(errno));
+        return result_error(ERROR_USAGE);
+    }
+    return S_ISDIR(info.st_mode) ? loading_folder(loading, path, why)
+                                 : loading_read(loading, path, why);
+}
+
+static void tell_check_names(void)
+{
+    static const char *names[SCENARIO_EXPECTS_MAX];
+    size_t count = check_count();
+    for (size_t i = 0; i < count; i++) {
+        names[i] = check_at(i)->name;
+    }
+    scenario_check_names(names, count);
+}
+
+struct result scenarios_load(char *const *paths, size_t path_count, struct arena *arena,
+                             struct scenario_list *scenarios, struct text *why)
+{
+    static char *const usual[] = {"scenarios"};
+    if (path_count == 0) {
+        paths = usual;
+        path_count = 1;
+    }
+    tell_check_names();
+    char *errors = arena_take(arena, ERRORS_BYTES);
+    scenarios->count = 0;
+    scenarios->list = arena_take(arena, FILES_SCENARIOS_MAX * sizeof *scenarios->list);
+    if (errors == NULL || scenarios->list == NULL) {
+        text_add(why, "out of memory for %d scenarios", (int)FILES_SCENARIOS_MAX);
+        return result_error(ERROR_IO);
+    }
+    struct loading loading = {arena, scenarios, text_over(errors, ERRORS_BYTES), 0};
+    for (size_t i = 0; i < path_count; i++) {
+        TRY(loading_path(&loading, paths[i], why));
+    }
+    if (loading.broken > 0) {
+        text_add(why, "%zu of %zu scenario files are bad; nothing was run", loading.broken,
+                 loading.broken + scenarios->count);
+        return result_error(ERROR_SCHEMA);
+    }
+    return RESULT_OK;
+}
+
+struct result folder_make(const char *path, struct text *why)
+{
+    char part[FILES_PATH_BYTES];
+    size_t bytes = strlen(path);
+    if (bytes >= sizeof part) {
+        text_add(why, "%.60s...: the path is longer than %d bytes", path, (int)FILES_PATH_BYTES);
+        return result_error(ERROR_LIMIT);
+    }
+    for (size_t i = 1; i <= bytes; i++) {
+        if (path[i] != '/' && path[i] != '\0') {
+            continue;
+        }
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST) {
+            text_add(why, "cannot make the folder %s: %s", part, strerror(errno));
+            return result_error(ERROR_IO);
+        }
+    }
+    return RESULT_OK;
+}
+
+void folder_remove(const char *path)
+{
+    char copy[FILES_PATH_BYTES];
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    char *roots[] = {copy, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (walk == NULL) {
+        return;
+    }
+    for (FTSENT *entry = fts_read(walk); entry != NULL; entry = fts_read(walk)) {
+        if (entry->fts_info == FTS_DP) {
+            (void)rmdir(entry->fts_accpath);
+        } else if (entry->fts_info != FTS_D && entry->fts_info != FTS_NS) {
+            (void)unlink(entry->fts_accpath);
+        }
+    }
+    (void)fts_close(walk);
+}
+
+struct result folder_replace(const char *from, const char *to, struct text *why)
+{
+    folder_remove(to);
+    if (rename(from, to) != 0) {
+        /* Another run with the same name came first: its folder is as good as ours. */
+        folder_remove(to);
+        if (rename(from, to) != 0) {
+            text_add(why, "cannot move %s to %s: %s", from, to, strerror(errno));
+            return result_error(ERROR_IO);
+        }
+    }
+    return RESULT_OK;
+}
+
+struct result file_write(const char *path, const char *data, size_t bytes, struct text *why)
+{
+    FILE *file = fopen(path, "we");
+    bool ok = file != NULL && fwrite(data, 1, bytes, file) == bytes;
+    int saved = errno;
+    if (file != NULL && fclose(file) != 0) {
+        ok = false;
+        saved = errno;
+    }
+    if (!ok) {
+        text_add(why, "cannot write %s: %s", path, strerror(saved));
+        return result_error(ERROR_IO);
+    }
+    return RESULT_OK;
+}

@@ -1,0 +1,38 @@
+/* files.h: finding scenario files, and the folders that runs write to. */
+#ifndef CLI_FILES_H
+#define CLI_FILES_H
+
+#include "base/arena.h"
+#include "base/result.h"
+#include "base/text.h"
+#include "harness/scenario.h"
+
+enum { FILES_SCENARIOS_MAX = 4096, FILES_PATH_BYTES = 4096 };
+
+struct scenario_list {
+    size_t count;
+    struct scenario *list; /* in the arena */
+};
+
+/*
+ * Read every scenario that `paths` name: files, or folders with .yaml files at any depth, in order
+ * of name; without any path the folder "scenarios". All problems of all files are printed to
+ * stderr before this fails with ERROR_SCHEMA.
+ */
+MUST_USE struct result scenarios_load(char *const *paths, size_t path_count, struct arena *arena,
+                                      struct scenario_list *scenarios, struct text *why);
+
+/* Make a folder and those above it. */
+MUST_USE struct result folder_make(const char *path, struct text *why);
+
+/* Remove a folder with all that is in it; nothing happens if it is not there. */
+void folder_remove(const char *path);
+
+/* Move folder `from` to `to`, in place of what was there. */
+MUST_USE struct result folder_replace(const char *from, const char *to, struct text *why);
+
+/* Write a small file, whole, or fail with ERROR_IO. */
+MUST_USE struct result file_write(const char *path, const char *data, size_t bytes,
+                                  struct text *why);
+
+#endif

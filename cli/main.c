@@ -1,0 +1,110 @@
+/* main.c: the picklock command: finds the subcommand and hands over. */
+#include "cli/command.h"
+
+#include "base/version.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct subcommand subcommands[] = {
+    {"run", "run scenarios, check them, compare with what they expect", command_run},
+    {"check", "judge a history recorded anywhere", command_check},
+    {"show", "tell the story of a run or a history", command_show},
+    {"lint", "check scenario files without running them", command_lint},
+    {"plan", "print what a scenario will do, with a seed", command_plan},
+    {"list", "list scenarios, checks, faults, algorithms or probe points", command_list},
+    {"schema", "print the JSON schema of scenario files, for editors", command_schema},
+    {"doctor", "say what this machine can run, and how to get what is missing", command_doctor},
+    {"clean", "remove what a killed run may have left behind", command_clean},
+};
+
+size_t subcommand_count(void)
+{
+    return sizeof subcommands / sizeof subcommands[0];
+}
+
+const struct subcommand *subcommand_at(size_t index)
+{
+    return &subcommands[index];
+}
+
+static void print_help(FILE *stream)
+{
+    fprintf(stream,
+            "picklock %s: tries to pick distributed locks\n\n"
+            "usage: picklock COMMAND [OPTION]... [ARGUMENT]...\n\n",
+            PICKLOCK_VERSION);
+    for (size_t i = 0; i < subcommand_count(); i++) {
+        fprintf(stream, "  %-8s %s\n", subcommands[i].name, subcommands[i].summary);
+    }
+    fprintf(stream,
+            "\n`picklock COMMAND --help` tells more. Exit codes: 0 as expected, 1 violation "
+            "or\nunmet expectation, 2 unknown, 3 environment failed, 4 bad scenario or "
+            "usage,\n130 interrupted.\n");
+}
+
+static int unknown_command(const char *name)
+{
+    fprintf(stderr, "picklock: unknown command \"%s\"", name);
+    for (size_t i = 0; i < subcommand_count(); i++) {
+        if (text_distance(name, subcommands[i].name) <= 2) {
+            fprintf(stderr, "; did you mean \"%s\"?", subcommands[i].name);
+            break;
+        }
+    }
+    fprintf(stderr, " `picklock --help` lists the commands\n");
+    return EXIT_USAGE;
+}
+
+const char *program_path(void)
+{
+    static char path[PATH_MAX];
+    ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[bytes > 0 ? bytes : 0] = '\0';
+    return path;
+}
+
+void command_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    argp_err_exit_status = EXIT_USAGE;
+    error_t error = argp_parse(argp, argc, argv, 0, NULL, input);
+    if (error != 0) {
+        fprintf(stderr, "picklock: %s\n", strerror(error));
+        exit(EXIT_USAGE);
+    }
+}
+
+int command_fail(struct result result, const struct text *why)
+{
+    fprintf(stderr, "picklock: %s\n", why->length > 0 ? why->data : error_sentence(result.code));
+    return error_exit_code(result.code);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return EXIT_MET;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("picklock %s\n", PICKLOCK_VERSION);
+        return EXIT_MET;
+    }
+    for (size_t i = 0; i < subcommand_count(); i++) {
+        if (strcmp(argv[1], subcommands[i].name) == 0) {
+            static char name[64];
+            snprintf(name, sizeof name, "picklock %s", subcommands[i].name);
+            argv[1] = name;
+            return subcommands[i].run(argc - 1, argv + 1);
+        }
+    }
+    return unknown_command(argv[1]);
+}
