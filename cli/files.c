@@ -16,6 +16,7 @@ enum { ERRORS_BYTES = 64 * 1024 };
 struct loading {
     struct arena *arena;
     struct scenario_list *scenarios;
+    struct scenario_checks checks;
     struct text errors;
     size_t broken;
 };
@@ -28,7 +29,8 @@ static struct result loading_read(struct loading *loading, const char *path, str
     }
     text_clear(&loading->errors);
     struct scenario *scenario = &loading->scenarios->list[loading->scenarios->count];
-    struct result result = scenario_read(path, loading->arena, scenario, &loading->errors);
+    struct result result =
+        scenario_read(path, &loading->checks, loading->arena, scenario, &loading->errors);
     if (result_failed(result)) {
         fprintf(stderr, "%s\n", loading->errors.data);
         loading->broken++;
@@ -88,14 +90,15 @@ static struct result loading_path(struct loading *loading, const char *path, str
                                  : loading_read(loading, path, why);
 }
 
-static void tell_check_names(void)
+/* The names that `expect` may use, from the table of checks. */
+static struct scenario_checks expectable_checks(void)
 {
     static const char *names[SCENARIO_EXPECTS_MAX];
     size_t count = check_count();
     for (size_t i = 0; i < count; i++) {
         names[i] = check_at(i)->name;
     }
-    scenario_check_names(names, count);
+    return (struct scenario_checks){.count = count, .names = names};
 }
 
 struct result scenarios_load(char *const *paths, size_t path_count, struct arena *arena,
@@ -106,7 +109,6 @@ struct result scenarios_load(char *const *paths, size_t path_count, struct arena
         paths = usual;
         path_count = 1;
     }
-    tell_check_names();
     char *errors = arena_take(arena, ERRORS_BYTES);
     scenarios->count = 0;
     scenarios->list = arena_take(arena, FILES_SCENARIOS_MAX * sizeof *scenarios->list);
@@ -114,7 +116,8 @@ struct result scenarios_load(char *const *paths, size_t path_count, struct arena
         text_add(why, "out of memory for %d scenarios", (int)FILES_SCENARIOS_MAX);
         return result_error(ERROR_IO);
     }
-    struct loading loading = {arena, scenarios, text_over(errors, ERRORS_BYTES), 0};
+    struct loading loading = {arena, scenarios, expectable_checks(),
+                              text_over(errors, ERRORS_BYTES), 0};
     for (size_t i = 0; i < path_count; i++) {
         TRY(loading_path(&loading, paths[i], why));
     }

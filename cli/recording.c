@@ -1,0 +1,231 @@
+/* recording.c: keeps a run's events in memory, in order, and lets the checks watch. */
+#include "cli/recording.h"
+
+#include "base/arena.h"
+#include "base/assert.h"
+#include "checker/judge.h"
+#include "history/writer.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+enum { RECORDING_LINE_BYTES = 4096 };
+
+struct recording {
+    struct recorder recorder; /* first: the world knows us by it */
+    struct history_event *events;
+    size_t count;
+    size_t capacity;
+    bool in_order; /* no event came with a time before its forerunner's */
+    bool full;     /* the system refused more memory */
+    bool stop_at_first;
+    struct history_header header;
+    void *judge; /* judge.h: live while running, the final one after recording_judge */
+    size_t judge_bytes;
+    uint64_t live_index;
+    int64_t live_ns;
+};
+
+static void recording_watch(struct recording *recording, const struct history_event *event)
+{
+    /* Live watching takes events as they come; one that is late is left to the final judgement. */
+    if (!recording->stop_at_first || recording->judge == NULL ||
+        event->time_ns < recording->live_ns) {
+        return;
+    }
+    struct history_event copy = *event;
+    copy.index = recording->live_index++;
+    recording->live_ns = event->time_ns;
+    judge_event(recording->judge, &copy);
+}
+
+static void recording_event(struct recorder *recorder, const struct history_event *event)
+{
+    struct recording *recording = (struct recording *)recorder;
+    if (recording->count == recording->capacity) {
+        size_t capacity = recording->capacity == 0 ? 1024 : recording->capacity * 2;
+        struct history_event *events =
+            memory_resize(recording->events, capacity * sizeof *recording->events);
+        if (events == NULL) {
+            recording->full = true;
+            return;
+        }
+        recording->events = events;
+        recording->capacity = capacity;
+    }
+    if (recording->count > 0 && event->time_ns < recording->events[recording->count - 1].time_ns) {
+        recording->in_order = false;
+    }
+    recording->events[recording->count] = *event;
+    recording->events[recording->count].index = recording->count;
+    recording->count++;
+    recording_watch(recording, event);
+}
+
+static bool recording_should_stop(struct recorder *recorder)
+{
+    struct recording *recording = (struct recording *)recorder;
+    return recording->full ||
+           (recording->stop_at_first && recording->judge != NULL && judge_failed(recording->judge));
+}
+
+struct recording *recording_open(bool stop_at_first)
+{
+    struct recording *recording = memory_resize(NULL, sizeof *recording);
+    if (recording == NULL) {
+        return NULL;
+    }
+    memset(recording, 0, sizeof *recording);
+    recording->recorder.event = recording_event;
+    recording->recorder.should_stop = recording_should_stop;
+    recording->in_order = true;
+    recording->stop_at_first = stop_at_first;
+    return recording;
+}
+
+struct recorder *recording_recorder(struct recording *recording)
+{
+    return &recording->recorder;
+}
+
+static struct result recording_new_judge(struct recording *recording,
+                                         const struct history_header *header, struct text *why)
+{
+    size_t bytes = judge_bytes(header);
+    if (bytes > recording->judge_bytes) {
+        void *judge = memory_resize(recording->judge, bytes);
+        if (judge == NULL) {
+            text_add(why, "out of memory: the checks need %zu bytes", bytes);
+            return result_error(ERROR_IO);
+        }
+        recording->judge = judge;
+        recording->judge_bytes = bytes;
+    }
+    recording->header = *header;
+    judge_init(recording->judge, header);
+    return RESULT_OK;
+}
+
+struct result recording_begin(struct recording *recording, const struct history_header *header,
+                              struct text *why)
+{
+    recording->live_index = 0;
+    recording->live_ns = INT64_MIN;
+    return recording->stop_at_first ? recording_new_judge(recording, header, why) : RESULT_OK;
+}
+
+/* Stable merge sort by time: events of one process keep their order. */
+static struct result recording_sort(struct recording *recording, struct text *why)
+{
+    size_t count = recording->count;
+    if (recording->in_order || count < 2) {
+        return RESULT_OK;
+    }
+    struct history_event *from = recording->events;
+    struct history_event *to = memory_resize(NULL, recording->capacity * sizeof *to);
+    if (to == NULL) {
+        text_add(why, "out of memory while sorting %zu events", count);
+        return result_error(ERROR_IO);
+    }
+    for (size_t width = 1; width < count; width *= 2) {
+        for (size_t start = 0; start < count; start += 2 * width) {
+            size_t middle = start + width < count ? start + width : count;
+            size_t end = start + 2 * width < count ? start + 2 * width : count;
+            size_t a = start;
+            size_t b = middle;
+            for (size_t i = start; i < end; i++) {
+                bool take_a = a < middle && (b == end || from[a].time_ns <= from[b].time_ns);
+                to[i] = take_a ? from[a++] : from[b++];
+            }
+        }
+        struct history_event *other = from;
+        from = to;
+        to = other;
+    }
+    recording->events = from;
+    memory_release(to);
+    recording->in_order = true;
+    return RESULT_OK;
+}
+
+struct result recording_judge(struct recording *recording, const struct history_header *header,
+                              struct text *why)
+{
+    if (recording->full) {
+        text_add(why, "out of memory after %zu events", recording->count);
+        return result_error(ERROR_IO);
+    }
+    TRY(recording_sort(recording, why));
+    TRY(recording_new_judge(recording, header, why));
+    for (size_t i = 0; i < recording->count; i++) {
+        recording->events[i].index = i;
+        judge_event(recording->judge, &recording->events[i]);
+    }
+    judge_finish(recording->judge);
+    return RESULT_OK;
+}
+
+const struct check_result *recording_result(const struct recording *recording, size_t check)
+{
+    return judge_result(recording->judge, check);
+}
+
+struct explain_history recording_history(const struct recording *recording)
+{
+    return (struct explain_history){
+        .header = &recording->header, .events = recording->events, .count = recording->count};
+}
+
+struct result recording_write(const struct recording *recording, const char *path, struct text *why)
+{
+    struct history_writer *writer;
+    TRY(history_writer_open(path, &recording->header, &writer, why));
+    struct result result = RESULT_OK;
+    for (size_t i = 0; i < recording->count && !result_failed(result); i++) {
+        result = history_writer_event(writer, &recording->events[i], why);
+    }
+    if (result_failed(result)) {
+        char memory[WHY_BYTES];
+        struct text second = text_over(memory, sizeof memory);
+        result_ignore(history_writer_close(writer, &second),
+                      "the first failure is the one to tell");
+        return result;
+    }
+    return history_writer_close(writer, why);
+}
+
+uint64_t recording_hash(const struct recording *recording)
+{
+    char memory[RECORDING_LINE_BYTES];
+    struct text line = text_over(memory, sizeof memory);
+    XXH64_state_t *state = XXH64_createState();
+    if (state == NULL) {
+        return 0;
+    }
+    (void)XXH64_reset(state, 0);
+    history_header_print(&recording->header, &line);
+    (void)XXH64_update(state, line.data, line.length);
+    for (size_t i = 0; i < recording->count; i++) {
+        text_clear(&line);
+        history_event_print(&recording->events[i], &line);
+        ASSERT(!line.cut);
+        (void)XXH64_update(state, line.data, line.length);
+    }
+    uint64_t hash = XXH64_digest(state);
+    (void)XXH64_freeState(state);
+    return hash;
+}
+
+void recording_clear(struct recording *recording)
+{
+    recording->count = 0;
+    recording->in_order = true;
+    recording->full = false;
+}
+
+void recording_close(struct recording *recording)
+{
+    memory_release(recording->events);
+    memory_release(recording->judge);
+    memory_release(recording);
+}

@@ -1,0 +1,221 @@
+/* run_one.c: one run of one scenario in one world. */
+#include "cli/run_one.h"
+
+#include "base/assert.h"
+#include "cli/command.h"
+#include "cli/files.h"
+#include "cli/recording.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { SCENARIO_PRINT_BYTES = 256 * 1024 };
+
+const char *run_status_name(enum run_status status)
+{
+    switch (status) {
+    case RUN_MET:
+        return "met";
+    case RUN_UNMET:
+        return "unmet";
+    case RUN_UNKNOWN:
+        return "unknown";
+    case RUN_ERROR:
+        return "error";
+    case RUN_INTERRUPTED:
+        return "interrupted";
+    }
+    UNREACHABLE();
+}
+
+static int64_t wall_now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static const struct expectation *expectation_of(const struct scenario *scenario, const char *check)
+{
+    for (size_t i = 0; i < scenario->expect_count; i++) {
+        if (strcmp(scenario->expects[i].check, check) == 0) {
+            return &scenario->expects[i];
+        }
+    }
+    return NULL;
+}
+
+/* How one check's outcome stands to what the scenario expects of it. */
+static enum run_status check_status(const struct expectation *expected,
+                                    const struct check_result *result)
+{
+    if (expected == NULL) {
+        return result->verdict == VERDICT_FAIL ? RUN_UNMET : RUN_MET;
+    }
+    bool blamed = expected->blame[0] == '\0' ||
+                  strcmp(expected->blame, blame_name((enum blame)result->blame)) == 0;
+    if (strcmp(expected->verdict, verdict_name((enum verdict)result->verdict)) == 0) {
+        return blamed ? RUN_MET : RUN_UNMET;
+    }
+    bool open = result->verdict == VERDICT_UNKNOWN || result->verdict == VERDICT_NOTHING;
+    return open ? RUN_UNKNOWN : RUN_UNMET;
+}
+
+/* Fail beats unknown, unknown beats pass. */
+static enum run_status status_worse(enum run_status a, enum run_status b)
+{
+    if (a == RUN_UNMET || b == RUN_UNMET) {
+        return RUN_UNMET;
+    }
+    return a == RUN_UNKNOWN || b == RUN_UNKNOWN ? RUN_UNKNOWN : RUN_MET;
+}
+
+static void describe_unmet(const struct expectation *expected, const struct check *check,
+                           const struct check_result *result, struct text *text)
+{
+    if (expected == NULL) {
+        return;
+    }
+    text_add(text, "%s: expected %s%s%s, found %s", check->name, expected->verdict,
+             expected->blame[0] != '\0' ? ", blame " : "", expected->blame,
+             verdict_name((enum verdict)result->verdict));
+    if (result->verdict == VERDICT_FAIL) {
+        text_add(text, ", blame %s", blame_name((enum blame)result->blame));
+    } else if (result->verdict == VERDICT_NOTHING) {
+        text_add(text, " nothing to judge");
+    }
+    text_add(text, "\n");
+}
+
+static void compare(const struct scenario *scenario, const struct recording *recording,
+                    struct run_report *report)
+{
+    struct text text = text_over(report->sentences, sizeof report->sentences);
+    struct explain_history history = recording_history(recording);
+    enum run_status status = RUN_MET;
+    ASSERT(check_count() <= RUN_CHECKS_MAX);
+    for (size_t i = 0; i < check_count(); i++) {
+        const struct check *check = check_at(i);
+        const struct check_result *result = recording_result(recording, i);
+        const struct expectation *expected = expectation_of(scenario, check->name);
+        enum run_status one = check_status(expected, result);
+        bool exercised = strcmp(check->name, "exercised") == 0;
+        if (exercised && expected == NULL && result->verdict != VERDICT_PASS) {
+            one = RUN_UNKNOWN; /* nothing checked, or a fault that did not strike, is no pass */
+        }
+        report->verdicts[i] = result->verdict;
+        report->blames[i] = result->blame;
+        report->violations |= (result->verdict == VERDICT_FAIL ? 1u : 0u) << i;
+        report->unmet |= (one != RUN_MET ? 1u : 0u) << i;
+        status = status_worse(status, one);
+        if (one != RUN_MET) {
+            describe_unmet(expected, check, result, &text);
+        }
+        if (result->verdict == VERDICT_FAIL || (one != RUN_MET && exercised)) {
+            explain_headline(&history, check, result, &text);
+            text_add(&text, "\n");
+        }
+    }
+    report->status = (uint8_t)status;
+}
+
+static struct result write_rerun(const struct run_request *request, struct text *why)
+{
+    char path[FILES_PATH_BYTES];
+    char memory[FILES_PATH_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    text_add(&text,
+             "#!/bin/sh\n# Runs this again, from the folder that holds the scenario.\n"
+             "exec picklock run '%s' --world %s --seed %" PRIu64,
+             request->scenario->path, request->world->name, request->seed);
+    if (request->time_scale_ppm != 1000000) {
+        text_add(&text, " --time-scale %g", (double)request->time_scale_ppm / 1e6);
+    }
+    if (request->adapter != NULL) {
+        text_add(&text, " --adapter '%s'", request->adapter);
+    }
+    text_add(&text, " --keep always \"$@\"\n");
+    (void)snprintf(path, sizeof path, "%s/rerun.sh", request->directory);
+    return file_write(path, text.data, text.length, why);
+}
+
+static struct result write_scenario(const struct run_request *request, struct text *why)
+{
+    static char memory[SCENARIO_PRINT_BYTES];
+    char path[FILES_PATH_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    scenario_print(request->scenario, &text);
+    (void)snprintf(path, sizeof path, "%s/%s.yaml", request->directory, request->scenario->name);
+    return file_write(path, text.data, text.length, why);
+}
+
+/* Leave what a reader needs: the history, the scenario, how to run it again. */
+static struct result keep(const struct run_request *request, const struct recording *recording,
+                          struct text *why)
+{
+    char path[FILES_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/history.jsonl", request->directory);
+    TRY(recording_write(recording, path, why));
+    TRY(write_scenario(request, why));
+    return write_rerun(request, why);
+}
+
+static struct result run_and_judge(const struct run_request *request, struct recording *recording,
+                                   struct run_report *report, struct text *why)
+{
+    static struct plan plan;
+    struct history_header header;
+    scenario_plan(request->scenario, request->seed, request->time_scale_ppm, &plan);
+    plan_header(&plan, request->world->name, &header);
+    TRY(recording_begin(recording, &header, why));
+    struct world_options options = {
+        .adapter = request->adapter,
+        .run_directory = request->directory,
+        .program = program_path(),
+    };
+    TRY(request->world->run(&plan, &options, &header, recording_recorder(recording), why));
+    TRY(recording_judge(recording, &header, why));
+    compare(request->scenario, recording, report);
+    struct explain_history history = recording_history(recording);
+    report->events = history.count;
+    report->virtual_ns = history.count > 0 ? history.events[history.count - 1].time_ns : 0;
+    memcpy(report->library, header.library, sizeof report->library);
+    bool failed = report->status != RUN_MET || report->violations != 0;
+    if (request->keep == KEEP_ALWAYS || (request->keep == KEEP_ON_FAILURE && failed)) {
+        report->history_hash = recording_hash(recording);
+        TRY(keep(request, recording, why));
+        report->kept = true;
+    }
+    return RESULT_OK;
+}
+
+void run_one(const struct run_request *request, struct run_report *report)
+{
+    /* One recording serves all runs of a process: many short runs should not allocate anew. */
+    static struct recording *recording;
+    memset(report, 0, sizeof *report);
+    report->seed = request->seed;
+    int64_t start_ns = wall_now_ns();
+    char memory[RUN_SENTENCES_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    struct result result = RESULT_OK;
+    if (recording == NULL) {
+        recording = recording_open(request->stop_at_first);
+    }
+    if (recording == NULL) {
+        text_add(&why, "out of memory");
+        result = result_error(ERROR_IO);
+    } else {
+        recording_clear(recording);
+        result = run_and_judge(request, recording, report, &why);
+    }
+    report->wall_ns = wall_now_ns() - start_ns;
+    if (result_failed(result)) {
+        report->status = result.code == ERROR_INTERRUPTED ? RUN_INTERRUPTED : RUN_ERROR;
+        report->error = (uint8_t)result.code;
+        struct text text = text_over(report->sentences, sizeof report->sentences);
+        text_add(&text, "%s\n", why.data);
+    }
+}

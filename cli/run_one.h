@@ -1,0 +1,57 @@
+/*
+ * run_one.h: one run of one scenario in one world: run, judge, compare with what is expected.
+ *
+ * Called in a process of its own. The report is plain data and goes through a pipe.
+ */
+#ifndef CLI_RUN_ONE_H
+#define CLI_RUN_ONE_H
+
+#include "checker/check.h"
+#include "harness/world.h"
+
+enum { RUN_CHECKS_MAX = 24, RUN_SENTENCES_BYTES = 1600 };
+
+enum run_status {
+    RUN_MET,     /* every expectation met */
+    RUN_UNMET,   /* a violation that was not expected, or an expected one that did not come */
+    RUN_UNKNOWN, /* a check could not say, or nothing was exercised */
+    RUN_ERROR,   /* the environment failed */
+    RUN_INTERRUPTED,
+};
+
+enum run_keep { KEEP_ON_FAILURE, KEEP_ALWAYS, KEEP_NEVER };
+
+struct run_request {
+    const struct scenario *scenario;
+    const struct world *world;
+    uint64_t seed;
+    int64_t time_scale_ppm;
+    const char *adapter;   /* or NULL */
+    const char *directory; /* exists and is empty: the run's own */
+    enum run_keep keep;
+    bool stop_at_first;
+};
+
+struct run_report {
+    uint8_t status;      /* enum run_status */
+    uint8_t error;       /* RUN_ERROR: enum error_code */
+    bool kept;           /* the directory holds the history */
+    uint32_t violations; /* bit i: check i of the table failed */
+    uint32_t unmet;      /* bit i: check i is not as expected */
+    uint8_t verdicts[RUN_CHECKS_MAX];
+    uint8_t blames[RUN_CHECKS_MAX];
+    uint32_t run; /* which repetition; set by the caller */
+    uint64_t seed;
+    uint64_t events;
+    uint64_t history_hash; /* XXH64 of the history's bytes; 0 if it was not printed */
+    int64_t virtual_ns;    /* how long the run was in true time */
+    int64_t wall_ns;
+    char library[HISTORY_NAME_BYTES];
+    char sentences[RUN_SENTENCES_BYTES]; /* why: a line for each unmet check or violation */
+};
+
+void run_one(const struct run_request *request, struct run_report *report);
+
+const char *run_status_name(enum run_status status);
+
+#endif
