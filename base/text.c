@@ -54,6 +54,21 @@ void text_add_bytes(struct text *text, const char *bytes, size_t count)
     text->data[text->length] = '\0';
 }
 
+void text_add_json(struct text *text, const char *string)
+{
+    text_add(text, "\"");
+    for (const char *c = string; *c != '\0'; c++) {
+        if (*c == '"' || *c == '\\') {
+            text_add(text, "\\%c", *c);
+        } else if ((unsigned char)*c < 0x20) {
+            text_add(text, "\\u%04x", (unsigned)*c);
+        } else {
+            text_add_bytes(text, c, 1);
+        }
+    }
+    text_add(text, "\"");
+}
+
 size_t text_distance(const char *a, const char *b)
 {
     enum { WORD_BYTES_MAX = 64 };

@@ -33,6 +33,10 @@ __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const cha
 void text_add_list(struct text *text, const char *format, va_list list);
 void text_add_bytes(struct text *text, const char *bytes, size_t count);
 
+/* Add `string` as a JSON string, in quotes. Bytes that are no UTF-8 are the caller's to keep out.
+ */
+void text_add_json(struct text *text, const char *string);
+
 /* Edit distance of two short words, for "did you mean". At most 64 bytes of each are compared. */
 size_t text_distance(const char *a, const char *b);
 

@@ -91,7 +91,7 @@ struct recorder *recording_recorder(struct recording *recording)
 static struct result recording_new_judge(struct recording *recording,
                                          const struct history_header *header, struct text *why)
 {
-    size_t bytes = judge_bytes(header);
+    size_t bytes = judge_bytes(header, JUDGE_ALL);
     if (bytes > recording->judge_bytes) {
         void *judge = memory_resize(recording->judge, bytes);
         if (judge == NULL) {
@@ -102,7 +102,7 @@ static struct result recording_new_judge(struct recording *recording,
         recording->judge_bytes = bytes;
     }
     recording->header = *header;
-    judge_init(recording->judge, header);
+    (void)judge_init(recording->judge, header, JUDGE_ALL);
     return RESULT_OK;
 }
 

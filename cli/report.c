@@ -1,0 +1,378 @@
+/* report.c: what `picklock run` says about its runs. */
+#include "cli/report.h"
+
+#include "base/duration.h"
+#include "cli/command.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define RED    "\033[31m"
+#define GREEN  "\033[32m"
+#define YELLOW "\033[33m"
+#define PLAIN  "\033[0m"
+
+/* Shortest first: that is the one to look at. */
+static void report_example(struct report_group *group, const struct run_report *run)
+{
+    uint32_t at = group->example_count;
+    while (at > 0 && group->examples[at - 1].events > run->events) {
+        at--;
+    }
+    if (at == REPORT_EXAMPLES_MAX) {
+        return;
+    }
+    if (group->example_count < REPORT_EXAMPLES_MAX) {
+        group->example_count++;
+    }
+    for (uint32_t i = group->example_count - 1; i > at; i--) {
+        group->examples[i] = group->examples[i - 1];
+    }
+    group->examples[at] = *run;
+}
+
+void report_add(struct report_group *group, const struct run_report *run)
+{
+    group->runs++;
+    group->wall_ns += run->wall_ns;
+    group->met += run->status == RUN_MET;
+    group->unmet += run->status == RUN_UNMET;
+    group->unknown += run->status == RUN_UNKNOWN;
+    group->errors += run->status == RUN_ERROR;
+    if (run->violations != 0) {
+        group->violated++;
+        if (group->first_violated == 0 || run->run < group->first_violated) {
+            group->first_violated = run->run;
+        }
+    }
+    for (size_t i = 0; i < RUN_CHECKS_MAX; i++) {
+        group->failed[i] += run->violations >> i & 1u;
+    }
+    if (run->status != RUN_MET || group->last.status == RUN_MET) {
+        group->last = *run;
+    }
+    if (run->status != RUN_MET) {
+        report_example(group, run);
+    }
+}
+
+void report_rerun(const struct report_group *group, const struct run_report *run, struct text *text)
+{
+    text_add(text, "picklock run %s --world %s --seed %" PRIu64 " --keep always",
+             group->scenario->path, group->world, run->seed);
+}
+
+static void report_folder(const struct report *report, const struct report_group *group,
+                          const struct run_report *run, struct text *text)
+{
+    text_add(text, "%s/%s/%" PRIu64 "/%s", report->out, group->scenario->name, run->seed,
+             group->world);
+}
+
+/* {"exclusion":{"verdict":"fail","blame":"library"},...} */
+static void report_checks_json(const struct run_report *run, struct text *text)
+{
+    const char *comma = "";
+    text_add(text, "{");
+    for (size_t i = 0; i < check_count(); i++) {
+        if (run->verdicts[i] == VERDICT_NOTHING) {
+            continue;
+        }
+        text_add(text, "%s\"%s\":{\"verdict\":\"%s\"", comma, check_at(i)->name,
+                 verdict_name((enum verdict)run->verdicts[i]));
+        if (run->verdicts[i] == VERDICT_FAIL) {
+            text_add(text, ",\"blame\":\"%s\"", blame_name((enum blame)run->blames[i]));
+        }
+        text_add(text, "}");
+        comma = ",";
+    }
+    text_add(text, "}");
+}
+
+static void text_add_json_field(struct text *text, const char *name, const char *value)
+{
+    text_add(text, ",\"%s\":", name);
+    text_add_json(text, value);
+}
+
+void report_run(const struct report *report, const struct report_group *group,
+                const struct run_report *run)
+{
+    if (report->format != REPORT_JSON) {
+        return;
+    }
+    char memory[8 * 1024];
+    char part_memory[2048];
+    struct text line = text_over(memory, sizeof memory);
+    struct text part = text_over(part_memory, sizeof part_memory);
+    text_add(&line, "{\"schema\":1,\"type\":\"run\"");
+    text_add_json_field(&line, "scenario", group->scenario->name);
+    text_add_json_field(&line, "path", group->scenario->path);
+    text_add_json_field(&line, "world", group->world);
+    text_add_json_field(&line, "status", run_status_name((enum run_status)run->status));
+    text_add(&line,
+             ",\"seed\":%" PRIu64 ",\"run\":%" PRIu32 ",\"events\":%" PRIu64
+             ",\"virtual_ns\":%" PRId64 ",\"wall_ns\":%" PRId64,
+             run->seed, run->run, run->events, run->virtual_ns, run->wall_ns);
+    text_add_json_field(&line, "library", run->library);
+    text_add(&line, ",\"checks\":");
+    report_checks_json(run, &line);
+    text_add_json_field(&line, "why", run->sentences);
+    if (run->kept) {
+        text_add(&line, ",\"hash\":\"%016" PRIx64 "\"", run->history_hash);
+        report_folder(report, group, run, &part);
+        text_add_json_field(&line, "folder", part.data);
+        text_clear(&part);
+    }
+    report_rerun(group, run, &part);
+    text_add_json_field(&line, "rerun", part.data);
+    printf("%s}\n", line.data);
+    fflush(stdout);
+}
+
+/* "exclusion fail (library), no_leak fail": what was violated, in how many of the runs. */
+static void report_violations(const struct report_group *group, struct text *text)
+{
+    const char *comma = "";
+    for (size_t i = 0; i < check_count(); i++) {
+        if (group->failed[i] == 0) {
+            continue;
+        }
+        text_add(text, "%s%s fail", comma, check_at(i)->name);
+        if (group->runs > 1) {
+            text_add(text, " %" PRIu32 "/%" PRIu32, group->failed[i], group->runs);
+        } else {
+            text_add(text, " (%s)", blame_name((enum blame)group->last.blames[i]));
+        }
+        comma = ", ";
+    }
+    if (comma[0] == '\0') {
+        text_add(text, "all checks pass");
+    }
+}
+
+/* "18.00 % (95 %: 15.7 to 20.5)": Wilson's interval. */
+static void report_rate(uint32_t hits, uint32_t runs, struct text *text)
+{
+    double n = runs;
+    double p = hits / n;
+    double z2 = 1.96 * 1.96;
+    double centre = (p + z2 / (2 * n)) / (1 + z2 / n);
+    double half = 1.96 * sqrt((p * (1 - p) + z2 / (4 * n)) / n) / (1 + z2 / n);
+    text_add(text, "%.2f %% (95 %%: %.2f to %.2f)", 100 * p, 100 * fmax(centre - half, 0),
+             100 * fmin(centre + half, 1));
+}
+
+static const char *group_word(const struct report_group *group)
+{
+    if (group->errors > 0) {
+        return "ERROR";
+    }
+    return group->unmet > 0 ? "FAIL" : group->unknown > 0 ? "?" : "ok";
+}
+
+static void print_word(const struct report *report, const char *word)
+{
+    const char *colour = word[0] == 'o' ? GREEN : word[0] == '?' ? YELLOW : RED;
+    printf("%s%-5s%s ", report->colour ? colour : "", word, report->colour ? PLAIN : "");
+}
+
+static void report_group_examples(const struct report *report, const struct report_group *group)
+{
+    for (uint32_t i = 0; i < group->example_count && i < 3; i++) {
+        const struct run_report *run = &group->examples[i];
+        char memory[2048];
+        struct text text = text_over(memory, sizeof memory);
+        const char *rest = run->sentences;
+        while (*rest != '\0') {
+            size_t bytes = strcspn(rest, "\n");
+            printf("        %.*s\n", (int)bytes, rest);
+            rest += bytes + (rest[bytes] == '\n');
+        }
+        report_rerun(group, run, &text);
+        printf("        again: %s\n", text.data);
+        if (run->kept) {
+            text_clear(&text);
+            report_folder(report, group, run, &text);
+            printf("        story: picklock show %s\n", text.data);
+        }
+    }
+    if (group->example_count > 3) {
+        printf("        more seeds:");
+        for (uint32_t i = 3; i < group->example_count; i++) {
+            printf(" %" PRIu64, group->examples[i].seed);
+        }
+        printf("\n");
+    }
+}
+
+static void report_group_text(const struct report *report, const struct report_group *group)
+{
+    char memory[2048];
+    struct text text = text_over(memory, sizeof memory);
+    bool ok = group->met == group->runs;
+    if (report->quiet && ok) {
+        return;
+    }
+    print_word(report, group_word(group));
+    report_violations(group, &text);
+    printf("%-34s %-4s %8.3f s  %s%s\n", group->scenario->name, group->world,
+           (double)group->wall_ns / 1e9, text.data,
+           ok && group->violated > 0 ? ", as expected" : "");
+    if (group->runs > 1) {
+        text_clear(&text);
+        report_rate(group->violated, group->runs, &text);
+        printf("        violated %" PRIu32 "/%" PRIu32, group->violated, group->runs);
+        if (group->first_violated > 0) {
+            printf(", first at run %" PRIu32, group->first_violated);
+        }
+        printf(": %s; as expected in %" PRIu32 "\n", text.data, group->met);
+    }
+    report_group_examples(report, group);
+    fflush(stdout);
+}
+
+static void report_group_tap(struct report *report, const struct report_group *group)
+{
+    bool ok = group->met == group->runs;
+    char memory[2048];
+    struct text text = text_over(memory, sizeof memory);
+    report_violations(group, &text);
+    printf("%s %zu - %s (%s)\n  ---\n  world: %s\n  seed: %" PRIu64 "\n  verdict: \"%s\"\n  ...\n",
+           ok ? "ok" : "not ok", ++report->number, group->scenario->name, group->world,
+           group->world, group->last.seed, text.data);
+    fflush(stdout);
+}
+
+static void xml_print(FILE *file, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '<' || c == '>' || c == '&' || c == '"') {
+            fprintf(file, "&#%d;", c);
+        } else if (c >= 0x20 || c == '\n' || c == '\t') {
+            fputc(c, file);
+        }
+    }
+}
+
+static void report_group_junit(const struct report *report, const struct report_group *group)
+{
+    char memory[1024];
+    struct text text = text_over(memory, sizeof memory);
+    const struct run_report *run = group->example_count > 0 ? &group->examples[0] : &group->last;
+    fprintf(report->junit, "  <testcase classname=\"picklock.%s\" name=\"", group->world);
+    xml_print(report->junit, group->scenario->name);
+    fprintf(report->junit, "\" time=\"%.3f\">\n", (double)group->wall_ns / 1e9);
+    if (group->met != group->runs) {
+        const char *element = group->errors > 0 ? "error" : "failure";
+        report_rerun(group, run, &text);
+        fprintf(report->junit, "    <%s message=\"", element);
+        xml_print(report->junit, run->sentences);
+        fprintf(report->junit, "\">");
+        xml_print(report->junit, run->sentences);
+        fprintf(report->junit, "seed %" PRIu64 "; again: ", run->seed);
+        xml_print(report->junit, text.data);
+        fprintf(report->junit, "</%s>\n", element);
+    }
+    fprintf(report->junit, "  </testcase>\n");
+}
+
+static void report_group_github(const struct report_group *group)
+{
+    const struct scenario *scenario = group->scenario;
+    if (group->met == group->runs) {
+        return;
+    }
+    uint32_t line = scenario->expect_count > 0 ? scenario->expects[0].line : 1;
+    printf("::error file=%s,line=%" PRIu32 ",title=picklock %s in %s::", scenario->path, line,
+           scenario->name, group->world);
+    for (const char *c = group->last.sentences; *c != '\0'; c++) {
+        printf(*c == '\n' ? "%%0A" : *c == '%' ? "%%25" : "%c", *c);
+    }
+    printf("\n");
+}
+
+void report_group(struct report *report, const struct report_group *group)
+{
+    switch (report->format) {
+    case REPORT_TEXT:
+        report_group_text(report, group);
+        break;
+    case REPORT_TAP:
+        report_group_tap(report, group);
+        break;
+    case REPORT_JSON:
+        break;
+    }
+    if (report->junit != NULL) {
+        report_group_junit(report, group);
+    }
+    if (report->github && report->format == REPORT_TEXT) {
+        report_group_github(group);
+    }
+}
+
+bool report_disagreement(const struct report *report, const struct report_group *a,
+                         const struct report_group *b)
+{
+    if (a->errors + b->errors > 0 || a->runs == 0 || b->runs == 0) {
+        return false;
+    }
+    bool differ = false;
+    for (size_t i = 0; i < check_count(); i++) {
+        bool in_a = a->failed[i] > 0;
+        bool in_b = b->failed[i] > 0;
+        if (in_a == in_b) {
+            continue;
+        }
+        differ = true;
+        if (report->format == REPORT_TEXT) {
+            print_word(report, "DIFF");
+            printf("%s: %s fails in %s and not in %s: a bug of picklock or of the scenario; "
+                   "compare %s/%s/*/{%s,%s}/history.jsonl\n",
+                   a->scenario->name, check_at(i)->name, in_a ? a->world : b->world,
+                   in_a ? b->world : a->world, report->out, a->scenario->name, a->world, b->world);
+        }
+    }
+    return differ;
+}
+
+int report_end(const struct report *report, const struct report_group *groups, size_t count,
+               size_t disagreements)
+{
+    size_t met = 0;
+    size_t unmet = 0;
+    size_t unknown = 0;
+    size_t errors = 0;
+    uint32_t runs = 0;
+    int code_of_error = EXIT_ENVIRONMENT;
+    for (size_t i = 0; i < count; i++) {
+        runs += groups[i].runs;
+        errors += groups[i].errors > 0;
+        unmet += groups[i].errors == 0 && groups[i].unmet > 0;
+        unknown += groups[i].errors == 0 && groups[i].unmet == 0 && groups[i].unknown > 0;
+        met += groups[i].met == groups[i].runs;
+        if (groups[i].last.status == RUN_ERROR) {
+            code_of_error = error_exit_code((enum error_code)groups[i].last.error);
+        }
+    }
+    if (report->format == REPORT_TEXT) {
+        printf("%zu as expected, %zu not as expected, %zu unknown, %zu errors", met, unmet, unknown,
+               errors);
+        if (disagreements > 0) {
+            printf(", %zu with worlds that disagree", disagreements);
+        }
+        printf("; %" PRIu32 " runs\n", runs);
+    } else if (report->format == REPORT_TAP) {
+        printf("1..%zu\n", report->number);
+    }
+    if (unmet > 0 || disagreements > 0) {
+        return EXIT_VIOLATION;
+    }
+    if (errors > 0) {
+        return code_of_error;
+    }
+    return unknown > 0 || runs == 0 ? EXIT_UNKNOWN : EXIT_MET;
+}

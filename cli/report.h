@@ -1,0 +1,68 @@
+/*
+ * report.h: what `picklock run` says: a line a scenario and world, a table at the end, and the
+ * same for machines (JSON lines, JUnit, TAP, GitHub annotations).
+ */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "cli/run_one.h"
+
+#include <stdio.h>
+
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_TAP };
+
+enum { REPORT_EXAMPLES_MAX = 10 };
+
+/* All runs of one scenario in one world. */
+struct report_group {
+    const struct scenario *scenario;
+    const char *world;
+    uint32_t runs_planned;
+    uint32_t runs;
+    uint32_t met;
+    uint32_t unmet;
+    uint32_t unknown;
+    uint32_t errors;
+    uint32_t violated;               /* runs in which some check failed, expected or not */
+    uint32_t first_violated;         /* number of that run, from 1; 0 if none */
+    uint32_t failed[RUN_CHECKS_MAX]; /* per check: runs in which it failed */
+    int64_t wall_ns;                 /* all runs together */
+    struct run_report last;          /* the last report that was not met, else the last one */
+    uint32_t example_count;
+    struct run_report examples[REPORT_EXAMPLES_MAX]; /* runs not met; the shortest first */
+};
+
+struct report {
+    enum report_format format;
+    FILE *junit; /* or NULL */
+    bool colour;
+    bool github;
+    bool quiet;
+    bool repeated;   /* more than one run a scenario: tell how often */
+    const char *out; /* folder of the results */
+    size_t number;   /* TAP */
+};
+
+/* Count a run in. */
+void report_add(struct report_group *group, const struct run_report *run);
+
+/* After every run, for machines (JSON). */
+void report_run(const struct report *report, const struct report_group *group,
+                const struct run_report *run);
+
+/* When the last run of a group is in. */
+void report_group(struct report *report, const struct report_group *group);
+
+/* Both worlds ran it: say so if their verdicts differ. Returns true if they do. */
+bool report_disagreement(const struct report *report, const struct report_group *a,
+                         const struct report_group *b);
+
+/* At the end: the table, and the worst exit code. */
+int report_end(const struct report *report, const struct report_group *groups, size_t count,
+               size_t disagreements);
+
+/* The command that runs this again. */
+void report_rerun(const struct report_group *group, const struct run_report *run,
+                  struct text *text);
+
+#endif
