@@ -1,0 +1,155 @@
+/* batch.c: what one child process of the pool does. */
+#include "cli/batch.h"
+
+#include "base/assert.h"
+#include "cli/files.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* Kept folders of one batch: a thousand failing seeds need not fill the disk. */
+enum { BATCH_KEPT_MAX = 10 };
+
+/* A report is sent without the unused end of its sentences, behind its size. */
+static void batch_send(int fd, const struct run_report *report)
+{
+    char bytes[BATCH_REPORT_BYTES_MAX];
+    size_t size = offsetof(struct run_report, sentences) + strlen(report->sentences) + 1;
+    uint32_t prefix = (uint32_t)size;
+    memcpy(bytes, &prefix, sizeof prefix);
+    memcpy(bytes + sizeof prefix, report, size);
+    size_t sent = 0;
+    while (sent < size + sizeof prefix) {
+        ssize_t wrote = write(fd, bytes + sent, size + sizeof prefix - sent);
+        if (wrote < 0 && errno != EINTR) {
+            _exit(3); /* nobody listens any more */
+        }
+        sent += wrote > 0 ? (size_t)wrote : 0;
+    }
+}
+
+size_t batch_report_decode(const char *bytes, size_t length, struct run_report *report)
+{
+    uint32_t size;
+    if (length < sizeof size) {
+        return 0;
+    }
+    memcpy(&size, bytes, sizeof size);
+    ASSERT(size <= sizeof *report);
+    if (length < size + sizeof size) {
+        return 0;
+    }
+    memset(report, 0, sizeof *report);
+    memcpy(report, bytes + sizeof size, size);
+    return size + sizeof size;
+}
+
+/* Point out/latest and out/NAME/latest at this run. A lost race leaves another run's link. */
+static void batch_link(const struct batch *batch, const struct run_report *report)
+{
+    char link_path[FILES_PATH_BYTES];
+    char fresh[FILES_PATH_BYTES];
+    char target[FILES_PATH_BYTES];
+    for (int all = 0; all < 2; all++) {
+        const char *name = batch->scenario->name;
+        (void)snprintf(target, sizeof target, "%s%s%" PRIu64 "/%s", all ? name : "", all ? "/" : "",
+                       report->seed, batch->world->name);
+        (void)snprintf(link_path, sizeof link_path, "%s/%s%slatest", batch->out, all ? "" : name,
+                       all ? "" : "/");
+        (void)snprintf(fresh, sizeof fresh, "%.4000s.%d", link_path, (int)getpid());
+        if (symlink(target, fresh) != 0 || rename(fresh, link_path) != 0) {
+            (void)unlink(fresh);
+        }
+    }
+}
+
+static struct result batch_move(const struct batch *batch, const char *directory,
+                                const struct run_report *report, struct text *why)
+{
+    char path[FILES_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s/%" PRIu64, batch->out, batch->scenario->name,
+                   report->seed);
+    TRY(folder_make(path, why));
+    (void)snprintf(path, sizeof path, "%s/%s/%" PRIu64 "/%s", batch->out, batch->scenario->name,
+                   report->seed, batch->world->name);
+    TRY(folder_replace(directory, path, why));
+    batch_link(batch, report);
+    return RESULT_OK;
+}
+
+static void batch_one(const struct batch *batch, uint32_t index, bool may_keep,
+                      struct run_report *report)
+{
+    char directory[FILES_PATH_BYTES];
+    char memory[RUN_SENTENCES_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    (void)snprintf(directory, sizeof directory, "%s/.running/%d-%" PRIu32, batch->out,
+                   (int)getpid(), index);
+    struct run_request request = {
+        .scenario = batch->scenario,
+        .world = batch->world,
+        .seed = batch->same_seed ? batch->seed : batch->seed + index,
+        .time_scale_ppm = batch->time_scale_ppm,
+        .adapter = batch->adapter,
+        .directory = directory,
+        .keep = may_keep ? batch->keep : KEEP_NEVER,
+        .stop_at_first = batch->stop_at_first,
+    };
+    struct result result = RESULT_OK;
+    bool needs_directory = batch->world == &world_real;
+    if (needs_directory) {
+        result = folder_make(directory, &why);
+    }
+    if (!result_failed(result)) {
+        run_one(&request, report);
+        if (report->kept) {
+            result = batch_move(batch, directory, report, &why);
+        } else if (needs_directory && report->status != RUN_ERROR) {
+            folder_remove(directory);
+        } else if (needs_directory && batch->keep == KEEP_NEVER) {
+            folder_remove(directory);
+        } else if (needs_directory) {
+            /* The logs of a run that could not be done are what its reader needs. */
+            result = batch_move(batch, directory, report, &why);
+        }
+    }
+    if (result_failed(result)) {
+        memset(report, 0, sizeof *report);
+        report->seed = request.seed;
+        report->status = RUN_ERROR;
+        report->error = (uint8_t)result.code;
+        (void)snprintf(report->sentences, sizeof report->sentences, "%s\n", why.data);
+        folder_remove(directory);
+    }
+    report->run = batch->number + index;
+}
+
+_Noreturn void batch_child(const struct batch *batch, int pipe_fd)
+{
+    /* A group of its own, so that Ctrl-C reaches the pool only, which stops us in good order; and
+     * should the pool be killed, we are told to stop as well. */
+    (void)setpgid(0, 0);
+    pid_t parent = getppid();
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) {
+        _exit(3);
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < batch->runs; i++) {
+        static struct run_report report;
+        batch_one(batch, i, kept < BATCH_KEPT_MAX, &report);
+        kept += report.kept;
+        batch_send(pipe_fd, &report);
+        if (report.status == RUN_INTERRUPTED) {
+            break;
+        }
+    }
+    exit(0);
+}

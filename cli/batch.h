@@ -1,0 +1,36 @@
+/* batch.h: what one child process of the pool does: some runs of one scenario in one world. */
+#ifndef CLI_BATCH_H
+#define CLI_BATCH_H
+
+#include "cli/run_one.h"
+
+struct batch {
+    const struct scenario *scenario;
+    const struct world *world;
+    uint64_t seed;   /* of the first run */
+    uint32_t runs;   /* how many */
+    uint32_t number; /* of the first run, from 1 */
+    bool same_seed;  /* every run has the same seed; else each has the next one */
+    const char *adapter;
+    int64_t time_scale_ppm;
+    enum run_keep keep;
+    bool stop_at_first;
+    const char *out;
+};
+
+/* Run the batch, writing a report a run to the pipe; does not return. */
+_Noreturn void batch_child(const struct batch *batch, int pipe_fd);
+
+/*
+ * Read what a child wrote: reports, one after the other, as they were sent.
+ *
+ *   bytes, length  in   What has arrived so far.
+ *   report         out  The first report, if it is there whole.
+ *
+ * Returns its size in the stream, or 0 if more must arrive first.
+ */
+size_t batch_report_decode(const char *bytes, size_t length, struct run_report *report);
+
+enum { BATCH_REPORT_BYTES_MAX = (int)sizeof(struct run_report) + 8 };
+
+#endif

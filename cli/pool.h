@@ -1,0 +1,35 @@
+/*
+ * pool.h: runs everything that was ordered, each batch in a process of its own, a few at once.
+ *
+ * A batch is one run in the real world, or many seeds in the simulator. A batch that dies takes
+ * nothing with it: the run that it was at is reported as an error. On SIGINT and SIGTERM every
+ * batch is told to stop and waited for; nothing stays behind.
+ */
+#ifndef CLI_POOL_H
+#define CLI_POOL_H
+
+#include "cli/files.h"
+#include "cli/report.h"
+
+enum { POOL_JOBS_MAX = 256 };
+
+struct pool_order {
+    const struct scenario_list *scenarios;
+    bool sim;
+    bool real;
+    uint64_t seed_first;
+    uint64_t seed_last;
+    uint32_t repeat;
+    uint32_t jobs;
+    const char *adapter;
+    int64_t time_scale_ppm;
+    enum run_keep keep;
+    bool stop_at_first;
+    const char *out;
+};
+
+/* *exit_code is set on success; ERROR_INTERRUPTED after a signal. */
+MUST_USE struct result pool_run(const struct pool_order *order, struct arena *arena,
+                                struct report *report, int *exit_code, struct text *why);
+
+#endif

@@ -1,0 +1,44 @@
+/* progress.c: a line on stderr while runs go on. */
+#include "cli/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REDRAW_MS = 250, PRINT_MS = 10000 };
+
+static int64_t progress_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void progress_init(struct progress *progress, uint64_t total)
+{
+    *progress = (struct progress){.total = total, .terminal = isatty(STDERR_FILENO) == 1};
+    progress->start_ms = progress_now_ms();
+    progress->last_ms = progress->start_ms;
+}
+
+void progress_show(struct progress *progress, uint64_t done, uint64_t running)
+{
+    int64_t now_ms = progress_now_ms();
+    if (now_ms - progress->last_ms < (progress->terminal ? REDRAW_MS : PRINT_MS)) {
+        return;
+    }
+    progress->last_ms = now_ms;
+    fprintf(stderr, "%spicklock: %" PRIu64 " of %" PRIu64 " runs, %" PRIu64 " at work, %.1f s%s",
+            progress->terminal ? "\r\033[K" : "", done, progress->total, running,
+            (double)(now_ms - progress->start_ms) / 1000, progress->terminal ? "" : "\n");
+    progress->shown = progress->terminal;
+}
+
+void progress_clear(struct progress *progress)
+{
+    if (progress->shown) {
+        fprintf(stderr, "\r\033[K");
+        progress->shown = false;
+    }
+}

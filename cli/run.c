@@ -1,0 +1,306 @@
+/* run.c: `picklock run`: reads scenarios, runs them in processes of their own, reports. */
+#include "cli/command.h"
+#include "cli/files.h"
+#include "cli/pool.h"
+#include "cli/report.h"
+#include "cli/seed.h"
+
+#include "base/duration.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RUN_ARENA_BYTES = 512 << 20 };
+
+struct run_options {
+    char *paths[FILES_SCENARIOS_MAX];
+    size_t path_count;
+    bool sim;
+    bool real;
+    uint64_t seed_first;
+    uint64_t seed_last;
+    uint32_t repeat;
+    uint32_t jobs;
+    const char *adapter;
+    int64_t time_scale_ppm;
+    enum run_keep keep;
+    enum report_format format;
+    const char *junit;
+    const char *out;
+    const char *colour;
+    bool stop_at_first;
+    bool quiet;
+};
+
+enum {
+    KEY_SEEDS = 1000,
+    KEY_KEEP,
+    KEY_JSON,
+    KEY_TAP,
+    KEY_JUNIT,
+    KEY_OUT,
+    KEY_COLOUR,
+    KEY_SCALE,
+    KEY_STOP,
+    KEY_REPEAT
+};
+
+static const struct argp_option run_option_table[] = {
+    {"world", 'w', "WORLD", 0, "sim (default), real, or sim,real: both must agree", 0},
+    {"seed", 's', "N", 0, "seed of every draw: a number or a git commit hash (default 1)", 0},
+    {"seeds", KEY_SEEDS, "A..B", 0, "one run for each seed from A to B", 0},
+    {"repeat", KEY_REPEAT, "N", 0, "run everything N times with the same seed", 0},
+    {"jobs", 'j', "N", 0, "runs at the same time (default: the number of cores)", 0},
+    {"adapter", 'a', "CMD", 0, "test the library behind this adapter, in the real world", 0},
+    {"time-scale", KEY_SCALE, "X", 0, "multiply every duration by X, such as 0.1", 0},
+    {"stop-at-first", KEY_STOP, NULL, 0, "end a run at its first violation", 0},
+    {"keep", KEY_KEEP, "WHEN", 0, "keep histories: on-failure (default), always or never", 0},
+    {"out", KEY_OUT, "DIR", 0, "folder of the results (default picklock-out)", 0},
+    {"json", KEY_JSON, NULL, 0, "print one JSON object a run on stdout", 0},
+    {"tap", KEY_TAP, NULL, 0, "print TAP on stdout", 0},
+    {"junit", KEY_JUNIT, "FILE", 0, "also write a JUnit file", 0},
+    {"color", KEY_COLOUR, "WHEN", 0, "auto (default), always or never", 0},
+    {"quiet", 'q', NULL, 0, "print only what is not as expected, and the table", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static bool parse_count(const char *word, uint32_t maximum, uint32_t *count)
+{
+    char *end;
+    unsigned long number = strtoul(word, &end, 10);
+    if (end == word || *end != '\0' || number == 0 || number > maximum) {
+        return false;
+    }
+    *count = (uint32_t)number;
+    return true;
+}
+
+static bool parse_worlds(const char *word, struct run_options *options)
+{
+    options->sim =
+        strcmp(word, "sim") == 0 || strcmp(word, "sim,real") == 0 || strcmp(word, "real,sim") == 0;
+    options->real =
+        strcmp(word, "real") == 0 || strcmp(word, "sim,real") == 0 || strcmp(word, "real,sim") == 0;
+    return options->sim || options->real;
+}
+
+static bool parse_keep(const char *word, enum run_keep *keep)
+{
+    static const char *const words[] = {
+        [KEEP_ON_FAILURE] = "on-failure", [KEEP_ALWAYS] = "always", [KEEP_NEVER] = "never"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            *keep = (enum run_keep)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_scale(const char *word, int64_t *ppm)
+{
+    char *end;
+    double scale = strtod(word, &end);
+    if (end == word || *end != '\0' || !(scale >= 0.001) || !(scale <= 1000)) {
+        return false;
+    }
+    *ppm = (int64_t)llround(scale * 1e6);
+    return true;
+}
+
+static error_t run_value(int key, const char *arg, struct run_options *options)
+{
+    switch (key) {
+    case 'w':
+        return parse_worlds(arg, options) ? 0 : EINVAL;
+    case 's':
+        options->seed_last = 0;
+        if (!seed_parse(arg, &options->seed_first)) {
+            return EINVAL;
+        }
+        options->seed_last = options->seed_first;
+        return 0;
+    case KEY_SEEDS:
+        return seed_range_parse(arg, &options->seed_first, &options->seed_last) ? 0 : EINVAL;
+    case KEY_REPEAT:
+        return parse_count(arg, 1000000, &options->repeat) ? 0 : EINVAL;
+    case 'j':
+        return parse_count(arg, POOL_JOBS_MAX, &options->jobs) ? 0 : EINVAL;
+    case KEY_SCALE:
+        return parse_scale(arg, &options->time_scale_ppm) ? 0 : EINVAL;
+    case KEY_KEEP:
+        return parse_keep(arg, &options->keep) ? 0 : EINVAL;
+    case KEY_COLOUR:
+        options->colour = arg;
+        return strcmp(arg, "auto") == 0 || strcmp(arg, "always") == 0 || strcmp(arg, "never") == 0
+                   ? 0
+                   : EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t run_option(int key, char *arg, struct argp_state *state)
+{
+    struct run_options *options = state->input;
+    switch (key) {
+    case 'a':
+        options->adapter = arg;
+        return 0;
+    case KEY_STOP:
+        options->stop_at_first = true;
+        return 0;
+    case KEY_OUT:
+        options->out = arg;
+        return 0;
+    case KEY_JSON:
+        options->format = REPORT_JSON;
+        return 0;
+    case KEY_TAP:
+        options->format = REPORT_TAP;
+        return 0;
+    case KEY_JUNIT:
+        options->junit = arg;
+        return 0;
+    case 'q':
+        options->quiet = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->path_count == FILES_SCENARIOS_MAX) {
+            argp_error(state, "more than %d files", (int)FILES_SCENARIOS_MAX);
+        }
+        options->paths[options->path_count++] = arg;
+        return 0;
+    default:
+        break;
+    }
+    error_t error = arg != NULL ? run_value(key, arg, options) : ARGP_ERR_UNKNOWN;
+    if (error == EINVAL) {
+        argp_error(state, "\"%s\" is not a value of this option; see --help", arg);
+    }
+    return error;
+}
+
+static const struct argp run_argp = {
+    run_option_table,
+    run_option,
+    "[FILE or FOLDER]...",
+    "Run scenarios, check what happened, compare with what they expect. Without a file: every "
+    "scenario below scenarios/.",
+    NULL,
+    NULL,
+    NULL};
+
+/* https://no-color.org: --color wins, then NO_COLOR, then FORCE_COLOR, then the terminal. */
+static bool wants_colour(const char *colour)
+{
+    if (strcmp(colour, "auto") != 0) {
+        return strcmp(colour, "always") == 0;
+    }
+    const char *no = getenv("NO_COLOR");
+    const char *force = getenv("FORCE_COLOR");
+    const char *terminal = getenv("TERM");
+    if (no != NULL && no[0] != '\0') {
+        return false;
+    }
+    if (force != NULL && force[0] != '\0') {
+        return true;
+    }
+    return isatty(STDOUT_FILENO) && terminal != NULL && strcmp(terminal, "dumb") != 0;
+}
+
+static struct result run_check_options(struct run_options *options, struct text *why)
+{
+    if (options->adapter != NULL && options->sim && options->real) {
+        text_add(why, "--adapter: a foreign library runs in the real world only; leave out sim");
+        return result_error(ERROR_USAGE);
+    }
+    if (options->adapter != NULL) {
+        options->real = true;
+        options->sim = false;
+    }
+    uint64_t seeds = options->seed_last - options->seed_first + 1;
+    if (seeds > 100000000 / options->repeat) {
+        text_add(why, "more than 100 million runs of each scenario were asked for");
+        return result_error(ERROR_LIMIT);
+    }
+    return RESULT_OK;
+}
+
+static struct result run_all(struct run_options *options, struct arena *arena, int *exit_code,
+                             struct text *why)
+{
+    struct scenario_list scenarios;
+    TRY(run_check_options(options, why));
+    TRY(scenarios_load(options->paths, options->path_count, arena, &scenarios, why));
+    struct report report = {
+        .format = options->format,
+        .colour = wants_colour(options->colour),
+        .github = getenv("GITHUB_ACTIONS") != NULL,
+        .quiet = options->quiet,
+        .out = options->out,
+    };
+    if (options->junit != NULL) {
+        report.junit = fopen(options->junit, "we");
+        if (report.junit == NULL) {
+            text_add(why, "cannot write %s: %s", options->junit, strerror(errno));
+            return result_error(ERROR_IO);
+        }
+        fprintf(report.junit, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                              "<testsuite name=\"picklock\">\n");
+    }
+    struct pool_order order = {
+        .scenarios = &scenarios,
+        .sim = options->sim,
+        .real = options->real,
+        .seed_first = options->seed_first,
+        .seed_last = options->seed_last,
+        .repeat = options->repeat,
+        .jobs = options->jobs,
+        .adapter = options->adapter,
+        .time_scale_ppm = options->time_scale_ppm,
+        .keep = options->keep,
+        .stop_at_first = options->stop_at_first,
+        .out = options->out,
+    };
+    struct result result = pool_run(&order, arena, &report, exit_code, why);
+    if (report.junit != NULL) {
+        fprintf(report.junit, "</testsuite>\n");
+        if (fclose(report.junit) != 0 && !result_failed(result)) {
+            text_add(why, "cannot write %s: %s", options->junit, strerror(errno));
+            return result_error(ERROR_IO);
+        }
+    }
+    return result;
+}
+
+int command_run(int argc, char **argv)
+{
+    static struct run_options options;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    options.sim = true;
+    options.seed_first = 1;
+    options.seed_last = 1;
+    options.repeat = 1;
+    options.jobs = cores > 0 && cores < POOL_JOBS_MAX ? (uint32_t)cores : 2;
+    options.time_scale_ppm = 1000000;
+    options.out = "picklock-out";
+    options.colour = "auto";
+    command_parse(&run_argp, argc, argv, &options);
+    char memory[2 * WHY_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    struct arena arena = arena_empty(RUN_ARENA_BYTES);
+    int exit_code = EXIT_UNKNOWN;
+    struct result result = run_all(&options, &arena, &exit_code, &why);
+    arena_release(&arena);
+    if (result_failed(result)) {
+        return command_fail(result, &why);
+    }
+    if (fflush(stdout) != 0) {
+        fprintf(stderr, "picklock: cannot write the results: %s\n", strerror(errno));
+        return EXIT_ENVIRONMENT;
+    }
+    return exit_code;
+}
