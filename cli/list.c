@@ -1,0 +1,141 @@
+/* list.c: `picklock list` and `picklock schema`: what there is to choose from. */
+#include "cli/command.h"
+#include "cli/files.h"
+
+#include "checker/check.h"
+#include "lockcore/algorithms.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LIST_ARENA_BYTES = 512 << 20 };
+
+static const char *const list_kinds[] = {"scenarios", "checks", "faults", "algorithms", "probes"};
+
+struct list_options {
+    const char *kind;
+    char *path;
+};
+
+static error_t list_option(int key, char *arg, struct argp_state *state)
+{
+    struct list_options *options = state->input;
+    if (key != ARGP_KEY_ARG) {
+        return ARGP_ERR_UNKNOWN;
+    }
+    if (state->arg_num > 1) {
+        argp_error(state, "one kind and one folder at the most");
+    }
+    if (state->arg_num == 1) {
+        options->path = arg;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof list_kinds / sizeof list_kinds[0]; i++) {
+        if (strcmp(arg, list_kinds[i]) == 0) {
+            options->kind = list_kinds[i];
+            return 0;
+        }
+    }
+    argp_error(state, "\"%s\" is nothing to list: scenarios, checks, faults, algorithms or probes",
+               arg);
+    return EINVAL;
+}
+
+static const struct argp list_argp = {
+    NULL,
+    list_option,
+    "[scenarios|checks|faults|algorithms|probes] [FOLDER]",
+    "List what there is: scenarios (below FOLDER or scenarios/), checks, faults, lock algorithms, "
+    "or probe points.",
+    NULL,
+    NULL,
+    NULL};
+
+/* The first sentence of a text, on one line. */
+static void print_about(const char *about)
+{
+    for (const char *c = about; *c != '\0'; c++) {
+        bool last = c[1] == '\0' || c[1] == '\n' || c[1] == ' ';
+        putchar(*c == '\n' ? ' ' : *c);
+        if (*c == '.' && last) {
+            break;
+        }
+    }
+    putchar('\n');
+}
+
+static int list_scenarios(char *path)
+{
+    char memory[2 * WHY_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    struct arena arena = arena_empty(LIST_ARENA_BYTES);
+    struct scenario_list scenarios;
+    struct result result = scenarios_load(&path, path != NULL ? 1 : 0, &arena, &scenarios, &why);
+    int code = result_failed(result) ? command_fail(result, &why) : EXIT_MET;
+    for (size_t i = 0; code == EXIT_MET && i < scenarios.count; i++) {
+        printf("%-44s ", scenarios.list[i].path);
+        print_about(scenarios.list[i].about);
+    }
+    arena_release(&arena);
+    return code;
+}
+
+static void list_checks(void)
+{
+    for (size_t i = 0; i < check_count(); i++) {
+        printf("%-20s %s\n", check_at(i)->name, check_at(i)->question);
+    }
+}
+
+static void list_algorithms(void)
+{
+    for (lock_algorithm_index i = 0; i < lock_algorithm_count(); i++) {
+        printf("%-26s %s\n", lock_algorithm_at(i)->name, lock_algorithm_at(i)->about);
+    }
+}
+
+int command_list(int argc, char **argv)
+{
+    struct list_options options = {.kind = list_kinds[0]};
+    command_parse(&list_argp, argc, argv, &options);
+    if (strcmp(options.kind, "checks") == 0) {
+        list_checks();
+    } else if (strcmp(options.kind, "algorithms") == 0) {
+        list_algorithms();
+    } else if (strcmp(options.kind, "faults") == 0) {
+        for (int kind = FAULT_NONE + 1; kind < FAULT_KINDS; kind++) {
+            printf("%s\n", fault_kind_name((enum fault_kind)kind));
+        }
+    } else if (strcmp(options.kind, "probes") == 0) {
+        for (int point = 0; point < PROBE_POINTS; point++) {
+            printf("%s\n", probe_point_name((enum probe_point)point));
+        }
+    } else {
+        return list_scenarios(options.path);
+    }
+    return EXIT_MET;
+}
+
+static const struct argp schema_argp = {NULL,
+                                        NULL,
+                                        NULL,
+                                        "Print the JSON schema of scenario files, for editors: "
+                                        "`picklock schema > picklock.schema.json`.",
+                                        NULL,
+                                        NULL,
+                                        NULL};
+
+int command_schema(int argc, char **argv)
+{
+    static char memory[256 * 1024];
+    static const char *names[SCENARIO_EXPECTS_MAX];
+    command_parse(&schema_argp, argc, argv, NULL);
+    struct scenario_checks checks = {.count = check_count(), .names = names};
+    for (size_t i = 0; i < check_count(); i++) {
+        names[i] = check_at(i)->name;
+    }
+    struct text text = text_over(memory, sizeof memory);
+    scenario_schema_print(&checks, &text);
+    printf("%s\n", text.data);
+    return EXIT_MET;
+}
