@@ -1,0 +1,122 @@
+/* show.c: `picklock show`: tells the story of a run or a history. */
+#include "cli/command.h"
+#include "cli/files.h"
+#include "cli/loaded.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOW_TEXT_BYTES = 64 * 1024 };
+
+struct show_options {
+    const char *path;
+    const char *check;
+};
+
+static const struct argp_option show_option_table[] = {
+    {"check", 'c', "NAME", 0, "tell of this check only", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t show_option(int key, char *arg, struct argp_state *state)
+{
+    struct show_options *options = state->input;
+    switch (key) {
+    case 'c':
+        if (check_find(arg) == NULL) {
+            argp_error(state, "\"%s\" is no check; `picklock list checks` names them", arg);
+        }
+        options->check = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->path != NULL) {
+            argp_error(state, "one history at a time");
+        }
+        options->path = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which history? A file, or the folder of a run");
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp show_argp = {
+    show_option_table,
+    show_option,
+    "HISTORY or FOLDER",
+    "Tell what happened: the violation, what led to it, and whom to blame. The exit code is that "
+    "of the verdict: 0 nothing was violated, 1 something was.",
+    NULL,
+    NULL,
+    NULL};
+
+static void show_header(const struct loaded *loaded, const char *path)
+{
+    const struct history_header *header = &loaded->header;
+    printf("%s: %zu events", path, loaded->count);
+    if (header->scenario[0] != '\0') {
+        printf(", scenario %s, world %s, seed %" PRIu64, header->scenario, header->world,
+               header->seed);
+    }
+    if (header->algorithm[0] != '\0') {
+        printf(", lock %s", header->algorithm);
+    }
+    if (header->library[0] != '\0') {
+        printf(" (%s)", header->library);
+    }
+    printf("%s\n\n", loaded->cut ? "; cut short in its last line" : "");
+}
+
+static enum verdict show_checks(const struct loaded *loaded, const char *only)
+{
+    static char memory[SHOW_TEXT_BYTES];
+    struct explain_history history = loaded_history(loaded);
+    enum verdict worst = VERDICT_NOTHING;
+    for (size_t i = 0; i < check_count(); i++) {
+        const struct check *check = check_at(i);
+        const struct check_result *result = loaded_result(loaded, i);
+        if (only != NULL && strcmp(check->name, only) != 0) {
+            continue;
+        }
+        worst = verdict_worse(worst, (enum verdict)result->verdict);
+        if (result->verdict == VERDICT_FAIL) {
+            struct text text = text_over(memory, sizeof memory);
+            explain_story(&history, check, result, &text);
+            printf("%s\n", text.data);
+        }
+    }
+    for (size_t i = 0; i < check_count(); i++) {
+        const struct check_result *result = loaded_result(loaded, i);
+        if (result->verdict != VERDICT_NOTHING) {
+            printf("%-20s %-8s %" PRIu64 " judged\n", check_at(i)->name,
+                   verdict_name((enum verdict)result->verdict), result->judged);
+        }
+    }
+    return worst;
+}
+
+int command_show(int argc, char **argv)
+{
+    struct show_options options = {0};
+    struct loaded loaded;
+    char path_memory[FILES_PATH_BYTES];
+    char memory[2 * WHY_BYTES];
+    struct text path = text_over(path_memory, sizeof path_memory);
+    struct text why = text_over(memory, sizeof memory);
+    struct history_reader_options reading = {0};
+    command_parse(&show_argp, argc, argv, &options);
+    history_path(options.path, &path);
+    struct result result = loaded_read(path.data, &reading, &loaded, &why);
+    if (result_failed(result)) {
+        return command_fail(result, &why);
+    }
+    show_header(&loaded, path.data);
+    enum verdict worst = show_checks(&loaded, options.check);
+    loaded_release(&loaded);
+    return worst == VERDICT_FAIL      ? EXIT_VIOLATION
+           : worst == VERDICT_UNKNOWN ? EXIT_UNKNOWN
+                                      : EXIT_MET;
+}
