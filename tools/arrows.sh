@@ -1,0 +1,66 @@
+#!/bin/sh
+# The arrows between rooms go one way, and each third-party library comes in through few named files.
+set -eu
+cd "$(dirname "$0")/.."
+broken=0
+
+# may ROOM GREP-PATTERN-OF-ALLOWED-INCLUDES
+may() {
+    found=$(grep -rnE '^#include "' --include='*.[ch]' "$1" 2>/dev/null |
+        grep -vE "#include \"($2)/" | grep -vE "^$1/[^:]*:[0-9]+:#include \"[^/]*\"" || true)
+    if [ -n "$found" ]; then
+        echo "arrows: $1 may include only $2:"
+        echo "$found"
+        broken=1
+    fi
+}
+
+may base base
+may lockcore 'base|lockcore'
+may history 'base|history'
+may checker 'base|history|checker'
+may harness 'base|lockcore|history|harness'
+may cli 'base|lockcore|history|harness|checker|cli'
+
+# forbid PLACE PATTERN WHY
+forbid() {
+    found=$(grep -rnE "$2" --include='*.[ch]' $1 2>/dev/null || true)
+    if [ -n "$found" ]; then
+        echo "arrows: $3:"
+        echo "$found"
+        broken=1
+    fi
+}
+
+forbid harness/sim '#include "harness/real' 'the worlds see each other only through world.h'
+forbid harness/real '#include "harness/sim' 'the worlds see each other only through world.h'
+forbid "$(ls lockcore/*.[ch] lockcore/wrong/*.[ch] | tr '\n' ' ')" '#include "lockcore/drivers' \
+    'the lock core knows no driver'
+
+# only HEADER FILE...: who may include a third-party header
+only() {
+    header=$1
+    shift
+    found=$(grep -rlE "^#include <($header)>" --include='*.[ch]' base lockcore history harness checker cli || true)
+    for file in $found; do
+        case " $* " in
+        *" $file "*) ;;
+        *)
+            echo "arrows: $file includes <$header>; only $* may"
+            broken=1
+            ;;
+        esac
+    done
+}
+
+only 'hiredis/.*|hiredis.h' lockcore/drivers/redis.c lockcore/drivers/redis_link.c
+only 'yaml.h' harness/scenario_yaml.c
+only 'uv.h' harness/real/loop.h lockcore/drivers/redis.c lockcore/drivers/redis_link.c lockcore/drivers/loop.h
+only 'jansson.h' harness/real/adapter_json.c
+only 'zstd.h' history/stream.c
+only 'xxhash.h' cli/recording.c history/value.c
+
+if [ "$broken" -ne 0 ]; then
+    exit 1
+fi
+echo "arrows: every include goes the allowed way"
