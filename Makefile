@@ -21,7 +21,8 @@ CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(OPTIMIZE) -g -fno-common -fPIC -fvisibilit
              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
              $(CFLAGS)
 LDFLAGS_ALL = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBS_CFLAGS = $(shell pkg-config --cflags $(LIBS))
+# Asked once, and only when something is compiled: `make deps` may have to come first.
+LIBS_CFLAGS = $(eval LIBS_CFLAGS := $$(shell pkg-config --cflags $(LIBS)))$(LIBS_CFLAGS)
 LIBS_LINK   = $(shell pkg-config --libs $(LIBS)) -ldl -lpthread -lm
 
 # ---- the house: one static library a room ----------------------------------------------------
@@ -40,7 +41,7 @@ LINK_LIBS := -Wl,--start-group $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS)) -Wl,
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: picklock $(wildcard .git/none) ## build ./picklock
+all: picklock ## build ./picklock
 
 picklock: $(BUILD)/picklock $(SHIMS)
 	@ln -sf $< $@
@@ -75,8 +76,59 @@ TEST_PROGRAMS = $(patsubst tests/%.c,$(BUILD)/tests/%,$(if $(ROOM),$(filter test
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS))
 	@$(CC) $(CFLAGS_ALL) -o $@ $< $(LINK_LIBS) $(LDFLAGS_ALL) -lcriterion $(LIBS_LINK)
 
-unit: $(TEST_PROGRAMS) $(SHIMS) ## unit tests only; ROOM=checker for one room
-	@set -e; for program in $(TEST_PROGRAMS); do echo "unit: $$program"; $$program --quiet; done
+unit: picklock $(TEST_PROGRAMS) $(SHIMS) ## unit tests only; ROOM=checker for one room
+	@tools/unit.sh $(TEST_PROGRAMS)
+
+# ---- the two commands of the README ------------------------------------------------------------
+demo: deps ## set up, build, and run the demo suite on real redis-servers and in the simulator
+	@$(MAKE) --no-print-directory picklock
+	@tools/demo.sh
+
+test: deps-test ## set up, build, and run every test
+	@$(MAKE) --no-print-directory test-run
+
+test-run: picklock arrows tidy purity
+	@$(MAKE) --no-print-directory unit
+	@python3 tests/command/run.py ./picklock
+	@tools/suite.sh ./picklock
+
+deps: ## install the packages that building and running needs
+	@tools/deps.sh $(PACKAGES_BUILD)
+
+deps-test: ## install the packages that the tests need as well
+	@tools/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
+
+# ---- the house's rules -------------------------------------------------------------------------
+.PHONY: arrows purity format
+arrows: ## includes go one way
+	@tools/arrows.sh
+
+purity: $(BUILD)/liblockcore.a ## the lock core imports nothing but memory and text functions
+	@tools/purity.sh $(BUILD)
+
+tidy: ## lengths, bans, layout
+	@python3 tools/tidy.py
+	@clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+
+format: ## lay out every source file
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+# ---- measuring ---------------------------------------------------------------------------------
+BENCH_SOURCES  := $(sort $(wildcard bench/bench_*.c))
+BENCH_PROGRAMS = $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_SOURCES))
+
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS))
+	@$(CC) $(CFLAGS_ALL) -o $@ $< $(LINK_LIBS) $(LDFLAGS_ALL) $(LIBS_LINK)
+
+bench: deps ## measure; ONLY=sim for one group; writes build/bench.json
+	@$(MAKE) --no-print-directory OPTIMIZE=-O3 BUILD=build/bench bench-run ONLY=$(ONLY)
+
+.PHONY: bench-run
+bench-run: picklock $(BENCH_PROGRAMS) $(SHIMS)
+	@tools/bench.sh $(BUILD) $(ONLY)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
