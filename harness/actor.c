@@ -127,7 +127,7 @@ static enum actor_stash actor_stands_before(struct actor_call *call, uint32_t re
     }
     struct lock trial = call->actor->locks[resource];
     struct lock_effects effects;
-    uint8_t state = trial.state;
+    uint16_t state = trial.state;
     lock_step(&trial, event, &effects);
     if (sends && lock_effects_ask_for_keys(&effects)) {
         return ACTOR_STASH_AS_IT_WAS;
@@ -193,7 +193,7 @@ static struct lock_event actor_lock_event(const struct actor_call *call, enum lo
 static void actor_ask(struct actor_call *call, const struct client_effect *ask)
 {
     struct actor *actor = call->actor;
-    uint8_t state = actor->locks[ask->resource].state;
+    uint16_t state = actor->locks[ask->resource].state;
     bool holds = state == LOCK_STATE_HELD;
     bool can = ask->f == HISTORY_EXTEND ? holds : holds || state == LOCK_STATE_SPENT;
     if (ask->f != HISTORY_ACQUIRE && !can) {
