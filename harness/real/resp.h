@@ -68,6 +68,7 @@ struct resp_replies {
     uint32_t open;     /* elements still to come */
     uint32_t skip;     /* bytes of a bulk still to come */
     uint32_t elements; /* announced so far */
+    uint32_t looked;   /* bytes of the line that is awaited */
     struct resp_reply first;
     uint32_t first_start; /* offset of first.text */
 };
