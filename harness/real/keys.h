@@ -57,7 +57,6 @@ struct keys_command {
                           none */
     uint8_t key_count; /* watched keys */
     uint8_t flags;     /* keys.c's own */
-    uint16_t script;   /* keys.c's own */
     bool has_value;
     uint32_t resource[KEYS_COMMAND_KEYS_MAX]; /* of the watched keys */
     struct history_value value;
@@ -89,17 +88,24 @@ struct keys *keys_new(const struct keys_options *options);
 void keys_free(struct keys *keys);
 
 /*
- * For the proxies: read a command and its reply, and be told when each passes. `process` is the
- * client. `words` are of one RESP command.
+ * For the proxies: read a command, and be told when it and its reply pass. `words` are of one RESP
+ * command.
  */
 void keys_read(struct keys *keys, const struct resp_words *words, struct keys_command *command);
-void keys_sent(struct keys *keys, int32_t node, struct keys_command *command, int64_t true_ns);
-void keys_answered(struct keys *keys, int32_t node, int32_t process,
-                   const struct keys_command *command, const struct resp_reply *reply,
-                   int64_t true_ns, struct keys_reply *read);
+
+/* A command, or its reply, that passes between a client and a node at true_ns. */
+struct keys_passage {
+    int32_t node;
+    int32_t process; /* the client */
+    int64_t true_ns;
+    struct keys_command *command;
+};
+
+void keys_sent(struct keys *keys, const struct keys_passage *passage);
+void keys_answered(struct keys *keys, const struct keys_passage *passage,
+                   const struct resp_reply *reply, struct keys_reply *read);
 /* The reply will never come: whether it was applied is not known. */
-void keys_unanswered(struct keys *keys, int32_t node, const struct keys_command *command,
-                     int64_t true_ns);
+void keys_unanswered(struct keys *keys, const struct keys_passage *passage);
 
 /* Report what expired until now; keys_next_ns says when to call again (TIME_NEVER: no need). */
 void keys_time(struct keys *keys, int64_t true_ns);
@@ -108,11 +114,18 @@ int64_t keys_next_ns(const struct keys *keys);
 /*
  * For the run: what it does to nodes. `fault` is the number in the plan, or HISTORY_NO_FAULT.
  *
- * keys_clock: from true_ns on the node's wall clock is jump_ns further than it was and goes at
- * rate_ppm (1000000: sound). A key that is over by that is reported expired, with the cause.
+ * From true_ns on the node's wall clock is jump_ns further than it was and goes at rate_ppm
+ * (1000000: sound). A key that is over by that is reported expired, with the cause.
  */
-void keys_clock(struct keys *keys, int32_t node, int64_t true_ns, int64_t jump_ns, int64_t rate_ppm,
-                int32_t fault);
+struct keys_clock_change {
+    int32_t node;
+    int32_t fault;
+    int64_t true_ns;
+    int64_t jump_ns;
+    int64_t rate_ppm;
+};
+
+void keys_clock_changed(struct keys *keys, const struct keys_clock_change *change);
 
 /* What a node holds after a restart or a failover, read from the node itself by the run. */
 struct keys_found {
@@ -122,18 +135,32 @@ struct keys_found {
     int64_t ttl_ns; /* PTTL; < 0: none */
 };
 
-/*
- * The node was away and is back, and holds exactly `found`: the rest is reported as lost
- * (CAUSE_RESTART or CAUSE_FAILOVER, time lost_ns), or expired if its time was up; what was found
- * is reported as back (time true_ns). Call it before any client's command can reach the node.
- */
-void keys_restarted(struct keys *keys, int32_t node, enum history_cause cause, int32_t fault,
-                    int64_t lost_ns, int64_t true_ns, const struct keys_found *found,
-                    uint32_t found_count);
+struct keys_restart {
+    int32_t node;
+    int32_t fault;
+    uint8_t cause;   /* CAUSE_RESTART or CAUSE_FAILOVER */
+    int64_t lost_ns; /* when the node went away */
+    int64_t back_ns; /* when `found` was read */
+    const struct keys_found *found;
+    uint32_t found_count;
+};
 
-/* The run evicted a key (`resource`), or flushed the node (KEYS_NO_RESOURCE, CAUSE_FLUSH). */
-void keys_evicted(struct keys *keys, int32_t node, uint32_t resource, enum history_cause cause,
-                  int32_t fault, int64_t true_ns);
+/*
+ * The node was away and is back, and holds exactly `found`: the rest is reported as lost (time
+ * lost_ns), or expired if its time was up; what was found is reported as back (time back_ns). Call
+ * it before any client's command can reach the node.
+ */
+void keys_restarted(struct keys *keys, const struct keys_restart *restart);
+
+/* The run evicted a key, or flushed the node (all keys: KEYS_NO_RESOURCE). */
+struct keys_eviction {
+    int32_t node;
+    int32_t fault;
+    uint32_t resource;
+    int64_t true_ns;
+};
+
+void keys_evicted(struct keys *keys, const struct keys_eviction *eviction);
 
 /* The view of one key, for the run and for tests. */
 struct keys_view {

@@ -4,8 +4,10 @@
  *     keys_name.c    names of resources and values, by hash
  *     keys_script.c  Lua texts, their SHA-1, and what they do
  *     keys_read.c    words -> struct keys_command, reply -> struct keys_reply
- *     keys_judge.c   does a reply agree with the view of one key, and what follows from it
- *     keys.c         the view: what passes, what waits, what time and the run do to it
+ *     keys_judge.c   does a reply agree with the view of one key, and which event does it make
+ *     keys_view.c    the view of one key: facts and endings, as events
+ *     keys.c         what passes, and replies that come out of order
+ *     keys_run.c     what time and the run do to keys
  */
 #ifndef HARNESS_REAL_KEYS_INNER_H
 #define HARNESS_REAL_KEYS_INNER_H
@@ -108,5 +110,62 @@ enum keys_agreement keys_judge(const struct keys_entry *entry, const struct keys
 
 /* The event that a fact makes, beside the ending of what was there before. */
 enum history_f keys_event_f(const struct keys_entry *entry, const struct keys_fact *fact);
+
+/* ---- the view (keys_view.c) ---- */
+
+enum { KEYS_RATE_SOUND_PPM = 1000000 };
+
+/* A node's wall clock: wall = base_wall + (true - base_true) * rate. It counts from 0 at start. */
+struct keys_clock {
+    int64_t base_true_ns;
+    int64_t base_wall_ns;
+    int64_t rate_ppm;
+    int32_t fault; /* that set the rate */
+};
+
+/* A fact that contradicts the view until other commands on the same key are answered. */
+struct keys_deferred {
+    struct keys_command command;
+    struct keys_fact fact; /* its command pointer is set when it is used */
+    struct keys_entry *entry;
+    uint32_t waits; /* answers that may still explain it */
+};
+
+struct keys {
+    struct keys_options options;
+    struct keys_names names;
+    struct keys_scripts scripts;
+    int64_t next_ns; /* no key ends before; TIME_NEVER */
+    uint32_t deferred_count;
+    struct keys_deferred deferred[KEYS_DEFERRED_MAX]; /* oldest first */
+    struct keys_clock *clocks;                        /* one a node */
+    struct keys_entry entries[];                      /* node * resource_count + resource */
+};
+
+/* How a key ended without a command's doing. */
+struct keys_ending {
+    uint8_t f;     /* enum history_f */
+    uint8_t cause; /* enum history_cause */
+    int32_t fault;
+    int64_t true_ns;
+};
+
+int64_t keys_clock_wall(const struct keys_clock *clock, int64_t true_ns);
+struct keys_entry *keys_entry(struct keys *keys, int32_t node, uint32_t resource);
+struct keys_clock *keys_entry_clock(struct keys *keys, const struct keys_entry *entry);
+/* Make an event about the entry's key, with the owner that it has. */
+struct history_event keys_event(const struct keys *keys, const struct keys_entry *entry,
+                                enum history_f f, int64_t true_ns);
+void keys_event_until(const struct keys *keys, const struct keys_entry *entry,
+                      struct history_event *event);
+/* Ends in true time, from those on the wall clock. */
+void keys_entry_recompute(const struct keys_clock *clock, struct keys_entry *entry);
+/* Let keys_time look at it when it ends. */
+void keys_entry_schedule(struct keys *keys, const struct keys_entry *entry);
+void keys_gone(struct keys *keys, struct keys_entry *entry, const struct keys_ending *ending);
+void keys_expire(struct keys *keys, struct keys_entry *entry, int64_t true_ns);
+/* Take a fact in; false, and nothing done, if it contradicts the view and is not forced. */
+bool keys_take(struct keys *keys, struct keys_entry *entry, const struct keys_fact *fact,
+               bool force);
 
 #endif

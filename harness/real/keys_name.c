@@ -10,7 +10,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-_Static_assert(HISTORY_VALUE_BYTES == LOCK_VALUE_BYTES, "a lock's value is a history's value");
+_Static_assert((int)HISTORY_VALUE_BYTES == (int)LOCK_VALUE_BYTES,
+               "a lock's value is a history's value");
 
 uint64_t keys_hash(const char *data, size_t bytes)
 {
