@@ -1,0 +1,205 @@
+/* scenario_check.c: what cannot be right although each part of it is well formed. */
+#include "harness/scenario_reader.h"
+
+#include "base/assert.h"
+#include "base/duration.h"
+#include "lockcore/algorithms.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* How often one client can pass a point at most; INT64_MAX where nobody can say. */
+static int64_t point_passes_max(const struct scenario *scenario, enum probe_point point)
+{
+    int64_t sections = scenario->sections;
+    switch (point) {
+    case PROBE_AFTER_GRANTED:
+    case PROBE_BEFORE_RELEASE:
+    case PROBE_AFTER_RELEASE:
+        return sections;
+    case PROBE_BEFORE_WRITE:
+    case PROBE_AFTER_WRITE:
+        return sections * scenario->writes;
+    case PROBE_BEFORE_EXTEND:
+    case PROBE_AFTER_EXTEND:
+        return scenario->extend_every_ns > 0 ? INT64_MAX : 0;
+    case PROBE_BEFORE_SEND:
+    case PROBE_BEFORE_REPLIES:
+    case PROBE_AFTER_MAJORITY:
+    case PROBE_AFTER_REFUSED:
+    case PROBE_POINTS:
+        return INT64_MAX;
+    }
+    UNREACHABLE();
+}
+
+static void trigger_check(struct problems *problems, const struct document *part,
+                          const struct scenario *scenario, const struct trigger *trigger)
+{
+    if (part == NULL) {
+        return;
+    }
+    bool command = trigger->kind == TRIGGER_COMMAND || trigger->kind == TRIGGER_ARRIVAL;
+    if (command && trigger->role == ROLE_EXTEND && scenario->extend_every_ns == 0) {
+        problem_say(problems, part->place,
+                    "nobody ever extends: clients.extend_every is 0s, so this never happens");
+        return;
+    }
+    if (trigger->kind != TRIGGER_PROBE) {
+        return;
+    }
+    enum probe_point point = (enum probe_point)trigger->point;
+    int64_t passes = point_passes_max(scenario, point);
+    if (passes == 0) {
+        bool extend = point == PROBE_BEFORE_EXTEND || point == PROBE_AFTER_EXTEND;
+        problem_say(problems, part->place, "no client ever passes %s: clients.%s",
+                    probe_point_name(point), extend ? "extend_every is 0s" : "writes is 0");
+        return;
+    }
+    int64_t clients = trigger->client == SCENARIO_ANY ? scenario->client_count : 1;
+    if (passes != INT64_MAX && trigger->nth > passes * clients) {
+        problem_say(problems, part->place,
+                    "this happens at most %" PRId64 " times, never for the %u-th", passes * clients,
+                    trigger->nth);
+    }
+}
+
+/* A paused client passes nothing. */
+static void until_check(struct problems *problems, const struct document *part,
+                        const struct fault *fault)
+{
+    const struct trigger *until = &fault->until;
+    if (part == NULL || fault->kind != FAULT_PAUSE || until->client == SCENARIO_ANY) {
+        return;
+    }
+    if (until->kind == TRIGGER_PROBE && fault->client_first <= until->client &&
+        until->client <= fault->client_last) {
+        problem_say(problems, part->place,
+                    "client %d is paused until then: it cannot get there itself",
+                    until->client + 1);
+    }
+}
+
+static void shape_check(struct problems *problems, const struct document *part,
+                        const struct scenario *scenario, const struct fault *fault)
+{
+    int32_t quorum = (int32_t)lock_quorum((uint32_t)scenario->node_count);
+    if (part == NULL) {
+        return;
+    }
+    if (fault->shape == SHAPE_MINORITY && scenario->node_count == quorum) {
+        problem_say(problems, part->place, "%d nodes have no minority", scenario->node_count);
+    }
+    if (fault->shape == SHAPE_BRIDGE && (scenario->node_count < 2 || scenario->client_count < 2)) {
+        problem_say(problems, part->place, "a bridge needs two clients and two nodes");
+    }
+    if (fault->shape == SHAPE_RING && scenario->node_count == quorum) {
+        problem_say(problems, part->place, "a ring of %d nodes cuts nothing", scenario->node_count);
+    }
+}
+
+void fault_check(struct problems *problems, const struct fault_places *places,
+                 const struct scenario *scenario, const struct fault *fault)
+{
+    const struct document *at = places->keys[FAULT_KEY_AT];
+    if (at != NULL && fault->start.at_ns >= scenario->duration_ns) {
+        struct text *text = problem_add(problems, at->place);
+        text_add(text, "%.40s is after the end: the duration is ", at->word);
+        duration_print(scenario->duration_ns, text);
+    }
+    trigger_check(problems, places->keys[FAULT_KEY_ON], scenario, &fault->start);
+    trigger_check(problems, places->keys[FAULT_KEY_UNTIL], scenario, &fault->until);
+    until_check(problems, places->keys[FAULT_KEY_UNTIL], fault);
+    shape_check(problems, places->keys[FAULT_KEY_SHAPE], scenario, fault);
+}
+
+static const struct document *place_of(const struct document *const *places, const char *path)
+{
+    for (size_t i = 0; i < scenario_key_count; i++) {
+        if (strcmp(scenario_keys[i].path, path) == 0) {
+            return places[i];
+        }
+    }
+    UNREACHABLE();
+}
+
+/* The place of the first of two keys that stands in the file. */
+static struct place place_of_either(const struct document *const *places, const char *path,
+                                    const char *other)
+{
+    const struct document *part = place_of(places, path);
+    part = part == NULL ? place_of(places, other) : part;
+    return part == NULL ? (struct place){1, 1} : part->place;
+}
+
+static void algorithm_check(struct problems *problems, const struct document *const *places,
+                            const struct scenario *scenario)
+{
+    const struct document *part = place_of(places, "lock.algorithm");
+    if (part == NULL || scenario->algorithm[0] == '\0') {
+        return;
+    }
+    const struct lock_algorithm *algorithm = lock_algorithm_at(scenario->lock.algorithm);
+    if (scenario->node_count < algorithm->nodes_min ||
+        scenario->node_count > algorithm->nodes_max) {
+        problem_say(problems, place_of_either(places, "nodes.count", "lock.algorithm"),
+                    "%s runs on %d to %d nodes; here are %d", algorithm->name, algorithm->nodes_min,
+                    algorithm->nodes_max, scenario->node_count);
+    }
+    const struct document *fence = place_of(places, "store.fence_check");
+    if (scenario->fence_check && !algorithm->fenced) {
+        problem_say(problems, fence->place,
+                    "%s gives no fences, so a fence check can refuse nothing; did you mean "
+                    "\"value_check\" or the algorithm \"fenced_redlock\"?",
+                    algorithm->name);
+    }
+}
+
+static void name_check(struct problems *problems, const struct document *const *places,
+                       const struct scenario *scenario)
+{
+    const struct document *part = place_of(places, "name");
+    if (part == NULL || scenario->name[0] == '\0') {
+        return;
+    }
+    const char *file = strrchr(scenario->path, '/');
+    file = file == NULL ? scenario->path : file + 1;
+    const char *dot = strrchr(file, '.');
+    bool yaml = dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+    size_t length = yaml ? (size_t)(dot - file) : strlen(file);
+    if (strlen(scenario->name) != length || strncmp(scenario->name, file, length) != 0) {
+        problem_say(problems, part->place,
+                    "the name is not the file's: the file is called %.80s, so its name is "
+                    "\"%.*s\"",
+                    file, (int)(length < 64 ? length : 64), file);
+    }
+}
+
+static void random_check(struct problems *problems, const struct document *const *places,
+                         const struct scenario *scenario)
+{
+    const struct random_faults *random = &scenario->random;
+    if (!random->present) {
+        return;
+    }
+    struct place from = place_of_either(places, "faults.random.from", "faults.random");
+    struct place to = place_of_either(places, "faults.random.to", "faults.random");
+    if (random->to_ns > scenario->duration_ns) {
+        problem_say(problems, to, "faults.random.to is after the end of the duration");
+    }
+    if (random->from_ns >= random->to_ns) {
+        problem_say(problems, from, "faults.random.from must come before faults.random.to");
+    }
+}
+
+void scenario_check(struct problems *problems, const struct document *const *places,
+                    const struct scenario *scenario)
+{
+    name_check(problems, places, scenario);
+    algorithm_check(problems, places, scenario);
+    random_check(problems, places, scenario);
+    if (scenario->lock.node_timeout_ns >= scenario->lock.ttl_ns) {
+        problem_say(problems, place_of_either(places, "lock.node_timeout", "lock.ttl"),
+                    "lock.node_timeout must be less than lock.ttl, and should be small beside it");
+    }
+}

@@ -1,0 +1,167 @@
+/* scenario_plan.c: a scenario and a seed to a plan in which nothing is left to chance. */
+#include "harness/scenario_random.h"
+
+#include "base/assert.h"
+#include "base/duration.h"
+#include "base/random.h"
+#include "lockcore/algorithms.h"
+
+#include <string.h>
+
+#define SCALE_ONE ((int64_t)1000000)
+
+/* Multiply, rounding to the nearest nanosecond; stops at the longest duration there is. */
+static int64_t scale(int64_t ns, int64_t scale_ppm)
+{
+    if (ns == TIME_NEVER || scale_ppm == SCALE_ONE) {
+        return ns;
+    }
+    __extension__ __int128 scaled = (__int128)ns * scale_ppm;
+    scaled = (scaled + (scaled < 0 ? -SCALE_ONE / 2 : SCALE_ONE / 2)) / SCALE_ONE;
+    if (scaled > DURATION_NS_MAX) {
+        return DURATION_NS_MAX;
+    }
+    return scaled < -DURATION_NS_MAX ? -DURATION_NS_MAX : (int64_t)scaled;
+}
+
+static int64_t scale_at_least(int64_t ns, int64_t scale_ppm, int64_t min_ns)
+{
+    int64_t scaled = scale(ns, scale_ppm);
+    return scaled < min_ns ? min_ns : scaled;
+}
+
+static void plan_scale(struct scenario *scenario, int64_t scale_ppm)
+{
+    struct lock_config *lock = &scenario->lock;
+    lock->node_timeout_ns = scale_at_least(lock->node_timeout_ns, scale_ppm, 1);
+    lock->ttl_ns = scale_at_least(lock->ttl_ns, scale_ppm, NS_PER_MS);
+    lock->retry_delay_ns = scale(lock->retry_delay_ns, scale_ppm);
+    lock->retry_jitter_ns = scale(lock->retry_jitter_ns, scale_ppm);
+    scenario->hold_ns = scale(scenario->hold_ns, scale_ppm);
+    scenario->think_ns = scale(scenario->think_ns, scale_ppm);
+    scenario->think_jitter_ns = scale(scenario->think_jitter_ns, scale_ppm);
+    if (scenario->extend_every_ns > 0) {
+        scenario->extend_every_ns = scale_at_least(scenario->extend_every_ns, scale_ppm, 1);
+    }
+    scenario->latency_ns = scale(scenario->latency_ns, scale_ppm);
+    scenario->latency_jitter_ns = scale(scenario->latency_jitter_ns, scale_ppm);
+    scenario->duration_ns = scale_at_least(scenario->duration_ns, scale_ppm, NS_PER_MS);
+    scenario->bound_ns = scale(scenario->bound_ns, scale_ppm);
+    for (size_t i = 0; i < scenario->fault_count; i++) {
+        struct fault *fault = &scenario->faults[i];
+        fault->start.at_ns = scale(fault->start.at_ns, scale_ppm);
+        fault->until.at_ns = scale(fault->until.at_ns, scale_ppm);
+        /* A fault that lasts must not become one that happens once. */
+        fault->for_ns = fault->for_ns == 0 ? 0 : scale_at_least(fault->for_ns, scale_ppm, 1);
+        fault->amount_ns = scale(fault->amount_ns, scale_ppm);
+        fault->jitter_ns = scale(fault->jitter_ns, scale_ppm);
+    }
+}
+
+/* Draw `count` different nodes. */
+static uint32_t nodes_draw(struct random_stream *stream, int32_t node_count, int32_t count)
+{
+    uint32_t mask = 0;
+    for (int32_t drawn = 0; drawn < count; drawn++) {
+        int32_t skip = (int32_t)random_below(stream, (uint64_t)(node_count - drawn));
+        int32_t node = 0;
+        while ((mask >> node & 1) != 0 || skip > 0) {
+            skip -= (mask >> node & 1) == 0 ? 1 : 0;
+            node++;
+        }
+        ASSERT(node < node_count);
+        mask |= 1u << node;
+    }
+    return mask;
+}
+
+/* Give a partition that is named by its size its nodes. */
+static void shape_resolve(struct fault *fault, const struct scenario *scenario, uint64_t index,
+                          uint64_t seed)
+{
+    int32_t nodes = scenario->node_count;
+    int32_t quorum = (int32_t)lock_quorum((uint32_t)nodes);
+    struct random_stream stream = random_stream_at("partition shape", index, seed);
+    int32_t count = 1;
+    switch ((enum partition_shape)fault->shape) {
+    case SHAPE_LINKS:
+    case SHAPE_RING:
+    case SHAPE_BRIDGE:
+        return;
+    case SHAPE_ONE:
+        break;
+    case SHAPE_MINORITY:
+        ASSERT(nodes > quorum);
+        count = 1 + (int32_t)random_below(&stream, (uint64_t)(nodes - quorum));
+        break;
+    case SHAPE_MAJORITY:
+        count = quorum + (int32_t)random_below(&stream, (uint64_t)(nodes - quorum + 1));
+        break;
+    }
+    fault->shape = SHAPE_LINKS;
+    fault->client_first = 0;
+    fault->client_last = scenario->client_count - 1;
+    fault->node_mask = nodes_draw(&stream, nodes, count);
+}
+
+void scenario_plan(const struct scenario *scenario, uint64_t seed, int64_t time_scale_ppm,
+                   struct plan *plan)
+{
+    ASSERT(time_scale_ppm > 0);
+    plan->scenario = *scenario;
+    plan->seed = seed;
+    if (scenario->random.present) {
+        random_faults_draw(&plan->scenario, seed);
+    }
+    for (size_t i = 0; i < plan->scenario.fault_count; i++) {
+        shape_resolve(&plan->scenario.faults[i], scenario, i, seed);
+    }
+    plan_scale(&plan->scenario, time_scale_ppm);
+}
+
+bool fault_touches_link(const struct fault *fault, int32_t node_count, int32_t client, int32_t node)
+{
+    ASSERT(node >= 0);
+    ASSERT(node < node_count);
+    int32_t half = node_count / 2;
+    int32_t steps = (node + node_count - client % node_count) % node_count;
+    switch ((enum partition_shape)fault->shape) {
+    case SHAPE_LINKS:
+        return fault->client_first <= client && client <= fault->client_last &&
+               (fault->node_mask >> node & 1) != 0;
+    case SHAPE_RING:
+        return steps >= (int32_t)lock_quorum((uint32_t)node_count);
+    case SHAPE_BRIDGE:
+        return client % 2 == 0 ? node >= node_count - half : node < half;
+    case SHAPE_ONE:
+    case SHAPE_MINORITY:
+    case SHAPE_MAJORITY:
+        break; /* a plan has none of them */
+    }
+    UNREACHABLE();
+}
+
+void plan_header(const struct plan *plan, const char *world, struct history_header *header)
+{
+    const struct scenario *scenario = &plan->scenario;
+    const struct lock_algorithm *algorithm = lock_algorithm_at(scenario->lock.algorithm);
+    memset(header, 0, sizeof *header);
+    header->format = HISTORY_FORMAT;
+    header->seed = plan->seed;
+    struct text name = text_over(header->scenario, sizeof header->scenario);
+    text_add(&name, "%s", scenario->name);
+    name = text_over(header->world, sizeof header->world);
+    text_add(&name, "%s", world);
+    name = text_over(header->algorithm, sizeof header->algorithm);
+    text_add(&name, "%s", scenario->algorithm);
+    header->node_count = scenario->node_count;
+    header->client_count = scenario->client_count;
+    header->resource_count = scenario->resource_count;
+    header->ttl_ns = scenario->lock.ttl_ns;
+    header->bound_ns = scenario->bound_ns;
+    header->drift_ppm = scenario->lock.drift_ppm;
+    header->promises_validity = true;
+    header->fence_check = scenario->fence_check;
+    header->value_check = scenario->value_check;
+    header->fenced = algorithm->fenced;
+}
