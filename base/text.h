@@ -30,7 +30,8 @@ struct text text_over(char *memory, size_t bytes_max);
 void text_clear(struct text *text);
 
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
-void text_add_list(struct text *text, const char *format, va_list list);
+__attribute__((format(printf, 2, 0))) void text_add_list(struct text *text, const char *format,
+                                                         va_list list);
 void text_add_bytes(struct text *text, const char *bytes, size_t count);
 
 /* Add `string` as a JSON string, in quotes. Bytes that are no UTF-8 are the caller's to keep out.
