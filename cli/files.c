@@ -104,7 +104,8 @@ static struct scenario_checks expectable_checks(void)
 struct result scenarios_load(char *const *paths, size_t path_count, struct arena *arena,
                              struct scenario_list *scenarios, struct text *why)
 {
-    static char *const usual[] = {"scenarios"};
+    static char folder[] = "scenarios";
+    static char *const usual[] = {folder};
     if (path_count == 0) {
         paths = usual;
         path_count = 1;
