@@ -1,0 +1,170 @@
+/* connection.c: makes connections and reads replies with hiredis; the only file that includes it.
+ */
+#include "lockcore/drivers/connection.h"
+
+#include "base/arena.h"
+
+#include <hiredis/hiredis.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct connection {
+    redisContext *context; /* owned */
+    redisReply reply;      /* the one that is being read; `integer` holds what a string means */
+};
+
+static redisReply ignored; /* elements of arrays: no command of ours is answered by one */
+
+static redisReply *reply_of(const redisReadTask *task)
+{
+    if (task->parent != NULL) {
+        return &ignored;
+    }
+    struct connection *connection = task->privdata;
+    connection->reply.type = task->type;
+    return &connection->reply;
+}
+
+static void *reply_string(const redisReadTask *task, char *bytes, size_t count)
+{
+    redisReply *reply = reply_of(task);
+    if (task->parent == NULL) {
+        bool ok = task->type == REDIS_REPLY_STATUS && count == 2 && memcmp(bytes, "OK", 2) == 0;
+        bool noscript =
+            task->type == REDIS_REPLY_ERROR && count >= 8 && memcmp(bytes, "NOSCRIPT", 8) == 0;
+        reply->integer = ok ? LOCK_REPLY_OK : noscript ? LOCK_REPLY_NOSCRIPT : LOCK_REPLY_GARBLED;
+        if (task->type == REDIS_REPLY_ERROR && !noscript) {
+            reply->integer = LOCK_REPLY_ERROR;
+        }
+    }
+    return reply;
+}
+
+static void *reply_integer(const redisReadTask *task, long long integer)
+{
+    redisReply *reply = reply_of(task);
+    if (task->parent == NULL) {
+        reply->integer = integer;
+    }
+    return reply;
+}
+
+static void *reply_other(const redisReadTask *task)
+{
+    return reply_of(task);
+}
+
+#if HIREDIS_MAJOR >= 1
+static void *reply_array(const redisReadTask *task, size_t count)
+#else
+static void *reply_array(const redisReadTask *task, int count)
+#endif
+{
+    (void)count;
+    return reply_of(task);
+}
+
+#if HIREDIS_MAJOR >= 1
+static void *reply_double(const redisReadTask *task, double number, char *bytes, size_t count)
+{
+    (void)number;
+    (void)bytes;
+    (void)count;
+    return reply_of(task);
+}
+
+static void *reply_bool(const redisReadTask *task, int truth)
+{
+    (void)truth;
+    return reply_of(task);
+}
+#endif
+
+static void reply_free(void *reply)
+{
+    (void)reply;
+}
+
+static redisReplyObjectFunctions reply_functions = {
+    .createString = reply_string,
+    .createArray = reply_array,
+    .createInteger = reply_integer,
+    .createNil = reply_other,
+#if HIREDIS_MAJOR >= 1
+    .createDouble = reply_double,
+    .createBool = reply_bool,
+#endif
+    .freeObject = reply_free,
+};
+
+static struct lock_reply reply_read(const redisReply *reply)
+{
+    switch (reply->type) {
+    case REDIS_REPLY_INTEGER:
+        return (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = reply->integer};
+    case REDIS_REPLY_NIL:
+        return (struct lock_reply){.type = LOCK_REPLY_NIL};
+    case REDIS_REPLY_STATUS:
+    case REDIS_REPLY_ERROR:
+        return (struct lock_reply){.type = (uint8_t)reply->integer};
+    default:
+        return (struct lock_reply){.type = LOCK_REPLY_GARBLED};
+    }
+}
+
+struct connection *connection_open(const struct address *address)
+{
+    struct connection *connection = memory_resize(NULL, sizeof *connection);
+    if (connection == NULL) {
+        return NULL;
+    }
+    memset(connection, 0, sizeof *connection);
+    connection->context = address->port > 0 ? redisConnectNonBlock(address->name, address->port)
+                                            : redisConnectUnixNonBlock(address->name);
+    if (connection->context == NULL || connection->context->err != 0) {
+        connection_close(connection);
+        return NULL;
+    }
+    connection->context->reader->fn = &reply_functions;
+    connection->context->reader->privdata = connection;
+    return connection;
+}
+
+int connection_fd(const struct connection *connection)
+{
+    return connection->context->fd;
+}
+
+bool connection_established(const struct connection *connection)
+{
+    int error = 0;
+    socklen_t bytes = sizeof error;
+    int code = getsockopt(connection->context->fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
+    return code == 0 && error == 0;
+}
+
+bool connection_read(struct connection *connection)
+{
+    return redisBufferRead(connection->context) == REDIS_OK;
+}
+
+enum connection_next connection_next(struct connection *connection, struct lock_reply *reply)
+{
+    void *object = NULL;
+    if (redisReaderGetReply(connection->context->reader, &object) != REDIS_OK) {
+        return CONNECTION_GARBAGE;
+    }
+    if (object == NULL) {
+        return CONNECTION_EMPTY;
+    }
+    *reply = reply_read(&connection->reply);
+    return CONNECTION_REPLY;
+}
+
+void connection_close(struct connection *connection)
+{
+    if (connection->context != NULL) {
+        redisFree(connection->context);
+    }
+    memory_release(connection);
+}
