@@ -49,9 +49,12 @@ static void *reply_integer(const redisReadTask *task, long long integer)
     return reply;
 }
 
-static void *reply_other(const redisReadTask *task)
+/* RESP2 writes nil as a string or an array without length, and the task says only that. */
+static void *reply_nil(const redisReadTask *task)
 {
-    return reply_of(task);
+    redisReply *reply = reply_of(task);
+    reply->type = REDIS_REPLY_NIL;
+    return reply;
 }
 
 #if HIREDIS_MAJOR >= 1
@@ -89,7 +92,7 @@ static redisReplyObjectFunctions reply_functions = {
     .createString = reply_string,
     .createArray = reply_array,
     .createInteger = reply_integer,
-    .createNil = reply_other,
+    .createNil = reply_nil,
 #if HIREDIS_MAJOR >= 1
     .createDouble = reply_double,
     .createBool = reply_bool,
