@@ -299,7 +299,7 @@ static void expect_check(struct scenario_walk *walk, const struct document *part
     text_add(text, "unknown check \"%.40s\"", part->key);
     guess_print(&guess, text);
     for (size_t i = 0; guess.best == NULL && i < checks->count; i++) {
-        text_add(text, "%s %s", i == 0 ? "; there are" : ",", checks->names[i]);
+        text_add(text, "%s %s", i == 0 ? "; expected" : ",", checks->names[i]);
     }
 }
 

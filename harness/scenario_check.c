@@ -101,12 +101,6 @@ static void shape_check(struct problems *problems, const struct document *part,
 void fault_check(struct problems *problems, const struct fault_places *places,
                  const struct scenario *scenario, const struct fault *fault)
 {
-    const struct document *at = places->keys[FAULT_KEY_AT];
-    if (at != NULL && fault->start.at_ns >= scenario->duration_ns) {
-        struct text *text = problem_add(problems, at->place);
-        text_add(text, "%.40s is after the end: the duration is ", at->word);
-        duration_print(scenario->duration_ns, text);
-    }
     trigger_check(problems, places->keys[FAULT_KEY_ON], scenario, &fault->start);
     trigger_check(problems, places->keys[FAULT_KEY_UNTIL], scenario, &fault->until);
     until_check(problems, places->keys[FAULT_KEY_UNTIL], fault);

@@ -116,6 +116,11 @@ static void fault_parse_start(struct fault_reading *reading)
     }
     if (at != NULL) {
         fault->start.kind = TRIGGER_TIME;
+        if (fault->start.at_ns >= reading->scenario->duration_ns) {
+            struct text *text = problem_add(reading->problems, at->place);
+            text_add(text, "%.40s is after the end: the duration is ", at->word);
+            duration_print(reading->scenario->duration_ns, text);
+        }
         if (nth != NULL) {
             problem_say(reading->problems, nth->key_place,
                         "\"nth\" counts events; a time comes once");

@@ -100,6 +100,17 @@ static bool point_is_passed(const struct scenario *scenario, enum probe_point po
     return true;
 }
 
+/* About how long the clients are busy if nothing goes wrong: later faults strike nobody. */
+static int64_t busy_ns(const struct scenario *scenario)
+{
+    int64_t turns = (int64_t)scenario->sections * scenario->client_count;
+    int64_t turn_ns = scenario->hold_ns + scenario->think_ns + 10 * scenario->latency_ns + 1;
+    int64_t ttl_ns = scenario->lock.ttl_ns;
+    bool longer = turns > (scenario->duration_ns - 1) / turn_ns;
+    int64_t total_ns = longer ? scenario->duration_ns : turns * turn_ns + ttl_ns;
+    return total_ns < scenario->duration_ns ? total_ns : scenario->duration_ns;
+}
+
 /* At a time within the window or, where the window is the whole run, at an event as well. */
 static void draw_start(struct fault_draw *draw)
 {
@@ -110,8 +121,9 @@ static void draw_start(struct fault_draw *draw)
     start->node = SCENARIO_ANY;
     start->nth = 1;
     if (!whole || draw_below(draw, 3) == 0) {
+        int64_t to_ns = whole ? busy_ns(draw->scenario) : random->to_ns;
         start->kind = TRIGGER_TIME;
-        start->at_ns = random->from_ns + draw_below(draw, random->to_ns - random->from_ns);
+        start->at_ns = random->from_ns + draw_below(draw, to_ns - random->from_ns);
         return;
     }
     enum probe_point point = (enum probe_point)draw_below(draw, PROBE_POINTS);

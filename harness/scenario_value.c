@@ -59,7 +59,7 @@ void word_refuse(struct problems *problems, struct place place, const char *noun
     }
     guess_print(&guess, text);
     if (guess.best == NULL) {
-        text_add(text, "; there are");
+        text_add(text, "; expected");
         for (const struct key_word *candidate = words; candidate->name != NULL; candidate++) {
             if (words != fault_kind_words || candidate->value != FAULT_NONE) {
                 text_add(text, "%s %s", candidate == words ? "" : ",", candidate->name);
