@@ -36,6 +36,31 @@ bool part_is(struct problems *problems, const struct document *part, enum docume
     return false;
 }
 
+/* FAULT_NONE has a name for histories, none for files. */
+static bool word_is_hidden(const struct key_word *words, const struct key_word *word)
+{
+    return words == fault_kind_words && word->value == FAULT_NONE;
+}
+
+/* What users of other tools call it, if `words` has what they mean. */
+static const char *familiar_hint(const char *word, const struct key_word *words)
+{
+    for (const struct familiar_word *familiar = familiar_words; familiar->word != NULL;
+         familiar++) {
+        size_t length = strcspn(familiar->hint, " :");
+        if (strcmp(familiar->word, word) != 0) {
+            continue;
+        }
+        for (const struct key_word *meant = words; meant->name != NULL; meant++) {
+            if (strlen(meant->name) == length &&
+                strncmp(meant->name, familiar->hint, length) == 0) {
+                return familiar->hint;
+            }
+        }
+    }
+    return NULL;
+}
+
 void word_refuse(struct problems *problems, struct place place, const char *noun, const char *word,
                  const struct key_word *words)
 {
@@ -43,27 +68,21 @@ void word_refuse(struct problems *problems, struct place place, const char *noun
     struct text *text = problem_add(problems, place);
     text_add(text, "unknown %s \"%.40s\"", noun, word);
     for (const struct key_word *candidate = words; candidate->name != NULL; candidate++) {
-        guess_offer(&guess, candidate->name);
-    }
-    for (const struct familiar_word *familiar = familiar_words; familiar->word != NULL;
-         familiar++) {
-        bool meant = strcmp(familiar->word, word) == 0;
-        size_t length = strcspn(familiar->hint, " :");
-        for (const struct key_word *candidate = words; meant && candidate->name != NULL;
-             candidate++) {
-            if (strlen(candidate->name) == length &&
-                strncmp(candidate->name, familiar->hint, length) == 0) {
-                guess.best = familiar->hint;
-            }
+        if (!word_is_hidden(words, candidate)) {
+            guess_offer(&guess, candidate->name);
         }
     }
+    const char *hint = familiar_hint(word, words);
+    guess.best = hint == NULL ? guess.best : hint;
     guess_print(&guess, text);
-    if (guess.best == NULL) {
-        text_add(text, "; expected");
-        for (const struct key_word *candidate = words; candidate->name != NULL; candidate++) {
-            if (words != fault_kind_words || candidate->value != FAULT_NONE) {
-                text_add(text, "%s %s", candidate == words ? "" : ",", candidate->name);
-            }
+    if (guess.best != NULL) {
+        return;
+    }
+    const char *separator = "; expected ";
+    for (const struct key_word *candidate = words; candidate->name != NULL; candidate++) {
+        if (!word_is_hidden(words, candidate)) {
+            text_add(text, "%s%s", separator, candidate->name);
+            separator = ", ";
         }
     }
 }

@@ -166,7 +166,9 @@ Test(scenario_errors, settings_that_do_not_go_together)
          "demo.yaml:5:41: faults.random.from must come before faults.random.to\n"},
         {HEAD "faults: {random: {kinds: [pause, pauze, none], to: 2h}}\n",
          "demo.yaml:5:34: unknown fault \"pauze\"; did you mean \"pause\"?\n"
-         "demo.yaml:5:41: unknown fault \"none\"; did you mean \"none\"?\n"
+         "demo.yaml:5:41: unknown fault \"none\"; expected pause, kill, slow, clock_jump, "
+         "clock_rate, crash, power_loss, shutdown, stall, refuse_writes, script_flush, evict, "
+         "failover, latency, partition, lose_reply, delay_command\n"
          "demo.yaml:5:52: faults.random.to is after the end of the duration\n"},
     };
     ASSERT_TOLD(mistakes);
@@ -198,7 +200,7 @@ Test(scenario_errors, what_is_no_scenario_at_all)
          "demo.yaml:5:8: a tag (tag:yaml.org,2002:str); scenarios have no tags\n"},
         {HEAD "nodes:\n\tcount: 5\n  colour: red\n",
          "demo.yaml:6:1: a tab; YAML is indented with spaces\n"
-         "demo.yaml:7:3: this is not YAML: mapping values are not allowed in this context\n"},
+         "demo.yaml:7:9: this is not YAML: mapping values are not allowed in this context\n"},
         {HEAD "nodes: {count:\t5, colour: red}\n",
          "demo.yaml:5:15: a tab; YAML is indented with spaces\n"
          "demo.yaml:5:19: unknown key \"colour\" in nodes\n"},
