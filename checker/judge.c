@@ -1,0 +1,139 @@
+/* judge.c: runs the ledger and all checks over one history. */
+#include "checker/judge.h"
+
+#include "base/assert.h"
+#include "checker/ledger.h"
+
+enum { JUDGE_CHECKS_MAX = 32, ALIGNMENT = 16 };
+
+struct judge {
+    uint64_t checks; /* bit i: check i of the table runs */
+    bool finished;
+    uint8_t wanting_count[HISTORY_KINDS];
+    uint8_t wanting[HISTORY_KINDS][JUDGE_CHECKS_MAX]; /* who wants events of a kind */
+    uint32_t state_at[JUDGE_CHECKS_MAX];              /* offsets from the judge's first byte */
+    uint32_t ledger_at;
+    uint32_t bytes;
+    struct check_result left_out;
+};
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+static bool judge_runs(uint64_t checks, size_t index)
+{
+    return (checks >> index & 1) != 0;
+}
+
+size_t judge_bytes(const struct history_header *header, uint64_t checks)
+{
+    ASSERT(check_count() <= JUDGE_CHECKS_MAX);
+    size_t bytes = rounded(sizeof(struct judge)) + rounded(ledger_bytes(header));
+    for (size_t i = 0; i < check_count(); i++) {
+        bytes += judge_runs(checks, i) ? rounded(check_at(i)->bytes(header)) : 0;
+    }
+    return bytes;
+}
+
+static struct ledger *judge_ledger(const struct judge *judge)
+{
+    return (void *)((char *)(uintptr_t)judge + judge->ledger_at);
+}
+
+static void *judge_state(const struct judge *judge, size_t index)
+{
+    return (char *)(uintptr_t)judge + judge->state_at[index];
+}
+
+static void judge_dispatch(struct judge *judge, size_t index)
+{
+    uint32_t kinds = check_at(index)->kinds;
+    for (uint32_t kind = 0; kind < HISTORY_KINDS; kind++) {
+        if ((kinds >> kind & 1) != 0) {
+            judge->wanting[kind][judge->wanting_count[kind]++] = (uint8_t)index;
+        }
+    }
+}
+
+struct judge *judge_init(void *memory, const struct history_header *header, uint64_t checks)
+{
+    struct judge *judge = memory;
+    ASSERT((uintptr_t)memory % ALIGNMENT == 0);
+    memset(judge, 0, sizeof *judge);
+    judge->checks = checks;
+    size_t at = rounded(sizeof *judge);
+    judge->ledger_at = (uint32_t)at;
+    at += rounded(ledger_bytes(header));
+    ledger_init(judge_ledger(judge), header);
+    for (size_t i = 0; i < check_count(); i++) {
+        if (judge_runs(checks, i)) {
+            judge->state_at[i] = (uint32_t)at;
+            at += rounded(check_at(i)->bytes(header));
+            check_at(i)->init(judge_state(judge, i), header);
+            judge_dispatch(judge, i);
+        }
+    }
+    ASSERT(at <= UINT32_MAX);
+    judge->bytes = (uint32_t)at;
+    return judge;
+}
+
+void judge_event(struct judge *judge, const struct history_event *event)
+{
+    ASSERT(!judge->finished);
+    ASSERT(event->kind < HISTORY_KINDS);
+    struct ledger *ledger = judge_ledger(judge);
+    ledger_step(ledger, event);
+    for (uint8_t i = 0; i < judge->wanting_count[event->kind]; i++) {
+        size_t index = judge->wanting[event->kind][i];
+        check_at(index)->step(judge_state(judge, index), ledger, event);
+    }
+}
+
+void judge_finish(struct judge *judge)
+{
+    ASSERT(!judge->finished);
+    judge->finished = true;
+    const struct ledger *ledger = judge_ledger(judge);
+    for (size_t i = 0; i < check_count(); i++) {
+        if (!judge_runs(judge->checks, i)) {
+            continue;
+        }
+        struct check_result *result = judge_state(judge, i);
+        check_at(i)->finish(result, ledger);
+        bool passes = result->verdict == VERDICT_PASS || result->verdict == VERDICT_NOTHING;
+        if (check_at(i)->follows && ledger->overflow && passes) {
+            result->verdict = VERDICT_UNKNOWN;
+            result->reason = CHECK_REASON_LIMIT;
+        }
+    }
+}
+
+const struct check_result *judge_result(const struct judge *judge, size_t index)
+{
+    ASSERT(index < check_count());
+    return judge_runs(judge->checks, index) ? check_result(judge_state(judge, index))
+                                            : &judge->left_out;
+}
+
+bool judge_failed(const struct judge *judge)
+{
+    for (size_t i = 0; i < check_count(); i++) {
+        if (judge_result(judge, i)->verdict == VERDICT_FAIL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t judge_bit(const char *check_name)
+{
+    for (size_t i = 0; i < check_count(); i++) {
+        if (strcmp(check_at(i)->name, check_name) == 0) {
+            return UINT64_C(1) << i;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,261 @@
+/*
+ * ledger.h: what a history has told so far: leases, keys, open operations, faults.
+ *
+ *     judge_event --> ledger_step --> each check's step reads the ledger
+ *
+ * Several checks ask the same things, such as "whose lease runs now" and "which keys stand behind
+ * it"; the ledger keeps the answers once, as they are after the event that is being judged. Only
+ * judge.c writes it.
+ *
+ * A *claim* is one value that a client tried to set: the keys that the nodes set for it and how
+ * each of them ended, and, once an acquire has returned ok, the lease. A lease runs from the
+ * grant's return to the earliest of release asked, loss notified, promised end; without a promised
+ * end it also ends when its client is killed.
+ *
+ * Memory is one flat block without pointers, sized from the header. Where the header does not
+ * count, the named limits below hold; what does not fit sets `overflow`, and a pass is then
+ * unknown.
+ */
+#ifndef CHECKER_LEDGER_H
+#define CHECKER_LEDGER_H
+
+#include "base/duration.h"
+#include "history/event.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    LEDGER_CLIENTS = 4096,       /* followed where the header does not count clients */
+    LEDGER_CLIENTS_MAX = 16384,  /* ... and where it does */
+    LEDGER_RESOURCES = 256,      /* followed where the header does not count resources */
+    LEDGER_RESOURCES_MAX = 4096, /* ... and where it does */
+    LEDGER_FAULTS = 16,          /* followed where the header does not count faults */
+    LEDGER_CLAIMS = 4,           /* of one client at a time */
+};
+
+enum claim_state {
+    CLAIM_FREE,
+    CLAIM_ASKED,   /* keys are set, no answer yet; or the answer was unknown */
+    CLAIM_GRANTED, /* acquire returned ok */
+    CLAIM_REFUSED, /* acquire returned fail */
+};
+
+enum claim_over { OVER_NOT, OVER_RELEASED, OVER_TOLD, OVER_KILLED };
+
+struct ledger_claim {
+    struct history_value value;
+    int32_t process;
+    uint32_t resource;
+    uint8_t state;        /* enum claim_state */
+    uint8_t over;         /* enum claim_over */
+    bool has_value;       /* of the JSON line; else only its sets can name it */
+    bool told;            /* a loss notice came, before or after the lease was over */
+    bool listed;          /* among its resource's running leases */
+    uint32_t next;        /* there: index + 1 */
+    uint64_t set;         /* bit n: node n has set the key for this value */
+    uint64_t present;     /* bit n: and it is still there */
+    uint64_t stamp;       /* index of the event that touched it last */
+    uint64_t order;       /* of the grant among all grants, from 1 */
+    uint64_t fresh_index; /* of the event that last made its lease run */
+    int64_t fence;        /* 0: none */
+    uint64_t first_set_index;
+    int64_t first_set_ns;
+    uint64_t granted_index;
+    int64_t granted_ns;
+    int64_t until_ns; /* TIME_NEVER without a promise */
+    uint64_t over_index;
+    int64_t over_ns; /* TIME_NEVER: not released, told or killed yet */
+    uint64_t told_index;
+    int64_t told_ns;
+    uint64_t refused_index;
+    int64_t refused_ns;
+};
+
+/* How the key of a claim ended on one node. */
+struct ledger_end {
+    uint64_t index;
+    int32_t process; /* who sent the command, or HISTORY_NOBODY */
+    int16_t fault;   /* or HISTORY_NO_FAULT */
+    uint8_t cause;   /* enum history_cause */
+    uint8_t f;       /* enum history_f; HISTORY_KEY_DELETED, ... */
+};
+
+struct ledger_key {
+    struct history_value value;
+    int32_t process; /* who set it; HISTORY_NOBODY if unknown */
+    uint32_t claim;  /* index + 1; 0: unknown. May be another's by now: ledger_key_claim */
+    bool present;
+    bool came_back; /* with a restart or a failover */
+    bool missed;    /* a delete that named `named` found no such key */
+    bool endless;   /* has no expiry */
+    struct history_value named;
+    uint64_t set_index;
+    int64_t set_ns;
+};
+
+struct ledger_process {
+    int32_t process; /* HISTORY_NOBODY: free */
+    bool open;       /* an operation is under way */
+    bool dead;
+    bool inside; /* its section */
+    uint8_t open_f;
+    uint8_t open_flags;
+    uint32_t open_resource;
+    uint32_t section_resource;
+    uint64_t open_index; /* of the invoke; stays after the end */
+    int64_t open_ns;
+    uint64_t enter_index;
+    int64_t enter_ns;
+};
+
+struct ledger_resource {
+    uint32_t running; /* newest running lease: claim index + 1 */
+    uint32_t grants;
+    int64_t granted_ns; /* last */
+    uint64_t granted_index;
+};
+
+enum fault_state { FAULT_WAITING, FAULT_ACTIVE, FAULT_ENDED };
+
+enum { LEDGER_SEVERAL = -2 }; /* a fault's process: more than one */
+
+struct ledger_fault {
+    uint8_t kind;  /* enum fault_kind */
+    uint8_t state; /* enum fault_state */
+    bool effect;   /* an effect was observed */
+    int32_t process;
+    uint64_t nodes; /* bit n */
+    int64_t start_ns;
+    int64_t end_ns; /* TIME_NEVER: not yet */
+    uint64_t start_index;
+};
+
+struct ledger {
+    int32_t node_count; /* 0: unknown; then keys are not followed */
+    int32_t quorum;     /* node_count / 2 + 1 */
+    uint32_t process_count;
+    uint32_t resource_count;
+    uint32_t fault_count;
+    bool processes_counted; /* slot = process */
+    bool overflow;
+    bool has_nodes;   /* a node event was seen */
+    bool has_notices; /* a loss notice was seen */
+    bool promises;    /* the header says so */
+    bool healed;
+    bool ended;
+    uint8_t end_cause;
+    int64_t ttl_ns;
+    int64_t bound_ns;
+    int64_t now_ns;
+    int64_t healed_ns;
+    uint64_t healed_index;
+    int64_t ended_ns;
+    uint64_t ended_index;
+    uint64_t last_index;
+    uint64_t grants;
+    uint32_t faults_active;
+    uint32_t claims_at; /* offsets from the ledger's first byte */
+    uint32_t claim_bytes;
+    uint32_t keys_at;
+    uint32_t processes_at;
+    uint32_t resources_at;
+    uint32_t faults_at;
+    uint32_t slots_at; /* process -> slot + 1, where processes are not counted */
+};
+
+size_t ledger_bytes(const struct history_header *header);
+void ledger_init(struct ledger *ledger, const struct history_header *header);
+void ledger_step(struct ledger *ledger, const struct history_event *event);
+
+/* How many resources are followed for this header: the size of a check's own table. */
+uint32_t ledger_resource_count(const struct history_header *header);
+/* How many clients, the auditor included. */
+uint32_t ledger_process_count(const struct history_header *header);
+uint32_t ledger_fault_count(const struct history_header *header);
+
+/* NULL where it is not followed. */
+const struct ledger_process *ledger_process(const struct ledger *ledger, int32_t process);
+
+/* The slot of a process, < process_count; process_count where it is not followed. */
+uint32_t ledger_slot(const struct ledger *ledger, int32_t process);
+
+/* The newest grant that a client got for a resource, running or over; NULL if there is none. */
+const struct ledger_claim *ledger_grant(const struct ledger *ledger, int32_t process,
+                                        uint32_t resource);
+
+/* The claim of a client for a value; NULL if there is none. */
+const struct ledger_claim *ledger_find(const struct ledger *ledger, int32_t process,
+                                       const struct history_value *value);
+
+/* The claim that a key was set for, if it is still known; else NULL. */
+const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
+                                            const struct ledger_key *key);
+
+/* Whether a fault touched this client, this node, or all of them, at any time in [from, to]. */
+bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
+                    int64_t to_ns);
+
+/* Whether a fault of one of these kinds (bits) touched this client in [from, to]. */
+bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t kinds,
+                         int64_t from_ns, int64_t to_ns);
+
+/* Whether a fault is about this node itself, not about one client's link to it. */
+bool ledger_fault_on_node(const struct ledger_fault *fault, int32_t node);
+bool ledger_fault_on_client(const struct ledger_fault *fault, int32_t process);
+
+/* The byte at an offset: how a block without pointers finds its own parts. */
+static inline void *ledger_at(const struct ledger *ledger, size_t offset)
+{
+    return (char *)(uintptr_t)ledger + offset;
+}
+
+static inline struct ledger_claim *ledger_claim_at(const struct ledger *ledger, uint32_t index)
+{
+    return ledger_at(ledger, ledger->claims_at + (size_t)index * ledger->claim_bytes);
+}
+
+static inline struct ledger_end *ledger_ends(const struct ledger_claim *claim)
+{
+    return (struct ledger_end *)(uintptr_t)(claim + 1);
+}
+
+static inline struct ledger_key *ledger_key_at(const struct ledger *ledger, int32_t node,
+                                               uint32_t resource)
+{
+    struct ledger_key *keys = ledger_at(ledger, ledger->keys_at);
+    return keys + (size_t)resource * (size_t)ledger->node_count + (size_t)node;
+}
+
+static inline struct ledger_resource *ledger_resource_at(const struct ledger *ledger,
+                                                         uint32_t resource)
+{
+    struct ledger_resource *resources = ledger_at(ledger, ledger->resources_at);
+    return resources + resource;
+}
+
+static inline struct ledger_process *ledger_process_at(const struct ledger *ledger, uint32_t slot)
+{
+    struct ledger_process *processes = ledger_at(ledger, ledger->processes_at);
+    return processes + slot;
+}
+
+static inline struct ledger_fault *ledger_fault_at(const struct ledger *ledger, uint32_t fault)
+{
+    struct ledger_fault *faults = ledger_at(ledger, ledger->faults_at);
+    return faults + fault;
+}
+
+/* Whether a claim's lease runs at the ledger's now. */
+static inline bool ledger_running(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    return claim->state == CLAIM_GRANTED && claim->over_ns > ledger->now_ns &&
+           claim->until_ns > ledger->now_ns;
+}
+
+static inline int32_t ledger_bits(uint64_t set)
+{
+    return __builtin_popcountll(set);
+}
+
+#endif

@@ -1,0 +1,175 @@
+/* verdict.c: notes findings, and reads off the ledger whom to blame. */
+#include "checker/verdict.h"
+
+#include "base/assert.h"
+
+static void evidence_add(struct check_result *result, uint64_t index)
+{
+    uint8_t at = result->evidence_count;
+    for (uint8_t i = 0; i < at; i++) {
+        if (result->evidence[i] == index) {
+            return;
+        }
+    }
+    ASSERT(at < CHECK_EVIDENCE_MAX);
+    while (at > 0 && result->evidence[at - 1] > index) {
+        result->evidence[at] = result->evidence[at - 1];
+        at--;
+    }
+    result->evidence[at] = index;
+    result->evidence_count++;
+}
+
+void check_fail(struct check_result *result, const struct finding *finding)
+{
+    ASSERT(finding->evidence_count <= CHECK_EVIDENCE_MAX);
+    result->violations++;
+    if (result->violations > 1) {
+        return;
+    }
+    result->verdict = VERDICT_FAIL;
+    result->grade = GRADE_DEFINITE;
+    result->reason = finding->reason;
+    result->blame = finding->blamed.blame;
+    result->assumption = finding->blamed.assumption;
+    result->number[0] = finding->number[0];
+    result->number[1] = finding->number[1];
+    for (uint8_t i = 0; i < finding->evidence_count; i++) {
+        evidence_add(result, finding->evidence[i]);
+    }
+}
+
+void check_conclude(struct check_result *result)
+{
+    if (result->verdict == VERDICT_NOTHING && result->judged > 0) {
+        result->verdict = VERDICT_PASS;
+    }
+}
+
+void check_unknown(struct check_result *result, uint8_t reason, int64_t number)
+{
+    if (result->verdict == VERDICT_FAIL) {
+        return;
+    }
+    result->verdict = VERDICT_UNKNOWN;
+    result->reason = reason;
+    result->number[0] = number;
+}
+
+/* What made a key end, if the lock could not help it. */
+static struct blamed blame_of_end(const struct ledger_end *end)
+{
+    switch ((enum history_cause)end->cause) {
+    case CAUSE_CLOCK_JUMP:
+    case CAUSE_CLOCK_RATE:
+        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_NODE_CLOCK};
+    case CAUSE_RESTART:
+        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE};
+    case CAUSE_FAILOVER:
+        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_REPLICATION};
+    case CAUSE_EVICTION:
+        return (struct blamed){BLAME_DEPLOYMENT, ASSUMPTION_MEMORY};
+    case CAUSE_FLUSH:
+        return (struct blamed){BLAME_DEPLOYMENT, ASSUMPTION_PERSISTENCE};
+    case CAUSE_NONE:
+    case CAUSE_TTL:
+    case CAUSE_RELEASED:
+    case CAUSE_FOREIGN:
+    case CAUSE_NO_QUORUM:
+    case CAUSE_VALIDITY_SPENT:
+    case CAUSE_TIMEOUT:
+    case CAUSE_NOT_HOLDING:
+    case CAUSE_EXTEND_LIMIT:
+    case CAUSE_STALE_FENCE:
+    case CAUSE_OTHER_VALUE:
+    case CAUSE_LIBRARY_ERROR:
+    case CAUSE_ALL_DONE:
+    case CAUSE_DEADLINE:
+    case CAUSE_STOPPED:
+    case HISTORY_CAUSES:
+        break;
+    }
+    return blamed_library();
+}
+
+/* A lease that outlived its keys on sound node clocks: the holder's own clock, or the lock. */
+static struct blamed blame_promise(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    uint32_t rate = UINT32_C(1) << FAULT_CLOCK_RATE;
+    if (ledger_client_fault(ledger, claim->process, rate, claim->first_set_ns, ledger->now_ns)) {
+        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_CLIENT_CLOCK};
+    }
+    uint32_t stops = UINT32_C(1) << FAULT_PAUSE | UINT32_C(1) << FAULT_SLOW;
+    bool stopped =
+        ledger_client_fault(ledger, claim->process, stops, claim->granted_ns, ledger->now_ns);
+    /* Without a promised end the holder believes until it is told, which a stopped one cannot be.
+     */
+    if (claim->until_ns == TIME_NEVER && stopped) {
+        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE};
+    }
+    return blamed_library();
+}
+
+struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    if (ledger->node_count == 0 || !ledger->has_nodes) {
+        return (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
+    }
+    if (!claim->has_value || ledger_bits(claim->set) < ledger->quorum) {
+        return blamed_library();
+    }
+    /* The lock is to blame if it lost the majority without the help of what it could not know. */
+    int32_t kept_by_nature = ledger->node_count;
+    int32_t broken = 0;
+    struct blamed worst = blame_promise(ledger, claim);
+    uint64_t worst_index = 0;
+    const struct ledger_end *ends = ledger_ends(claim);
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        uint64_t bit = UINT64_C(1) << node;
+        if ((claim->present & bit) != 0) {
+            continue;
+        }
+        struct blamed end = blame_of_end(&ends[node]);
+        bool was_set = (claim->set & bit) != 0;
+        if (!was_set || end.blame == BLAME_LIBRARY) {
+            kept_by_nature--;
+            continue;
+        }
+        broken++;
+        if (ends[node].index >= worst_index) {
+            worst_index = ends[node].index;
+            worst = end;
+        }
+    }
+    return broken > 0 && kept_by_nature >= ledger->quorum ? worst : blame_promise(ledger, claim);
+}
+
+struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_claim *first,
+                            const struct ledger_claim *second)
+{
+    if (ledger->node_count == 0 || !ledger->has_nodes) {
+        return (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
+    }
+    bool second_had = second->has_value && ledger_bits(second->set) >= ledger->quorum;
+    if (!second_had) {
+        return blamed_library();
+    }
+    return blame_keys(ledger, first);
+}
+
+struct blamed blame_late(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    uint32_t stops = UINT32_C(1) << FAULT_PAUSE | UINT32_C(1) << FAULT_SLOW;
+    if (ledger_client_fault(ledger, claim->process, stops, claim->granted_ns, ledger->now_ns)) {
+        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE};
+    }
+    /* Not even begun: the lease was over when the lock said yes. */
+    if (claim->until_ns <= claim->granted_ns) {
+        return blamed_library();
+    }
+    uint32_t clocks = UINT32_C(1) << FAULT_CLOCK_RATE | UINT32_C(1) << FAULT_CLOCK_JUMP;
+    if (ledger_client_fault(ledger, claim->process, clocks, claim->granted_ns, ledger->now_ns)) {
+        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_CLIENT_CLOCK};
+    }
+    return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_SECTION};
+}
