@@ -32,8 +32,9 @@ struct keys;
 
 enum {
     KEYS_COMMAND_KEYS_MAX = 4, /* watched keys of one command; more are not looked at */
-    KEYS_NO_RESOURCE = UINT32_MAX,
 };
+
+#define KEYS_NO_RESOURCE UINT32_MAX
 
 /* What a command does to its keys. */
 enum keys_verb {

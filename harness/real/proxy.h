@@ -14,8 +14,8 @@
  * forwarded is answered, so that keys.h sees all that was applied.
  *
  * Life: proxy_start; proxy_node_set for each node; then callbacks come from inside the loop until
- * proxy_stop. All of it in the loop's thread. A callback may call any function here but
- * proxy_stop.
+ * proxy_stop; a turn of the loop; proxy_free. All of it in the loop's thread. A callback may call
+ * any function here but proxy_stop.
  */
 #ifndef HARNESS_REAL_PROXY_H
 #define HARNESS_REAL_PROXY_H
@@ -78,8 +78,11 @@ struct proxy_options {
 MUST_USE struct result proxy_start(uv_loop_t *loop, const struct proxy_options *options,
                                    struct proxy **proxy, struct text *why);
 
-/* Close everything and give the memory back; clients and nodes see their connections reset. */
+/* Close everything: clients and nodes see their connections reset. */
 void proxy_stop(struct proxy *proxy);
+
+/* Give the memory back: after the loop's turn that follows proxy_stop. NULL is nothing. */
+void proxy_free(struct proxy *proxy);
 
 /* The port that `client` must connect to for `node`; the same for the whole run. */
 uint16_t proxy_port(const struct proxy *proxy, int32_t client, int32_t node);
