@@ -1,0 +1,375 @@
+/* actors.c: simulated clients: their steps, freezes, clocks and ends. */
+#include "harness/sim/state.h"
+
+#include "base/assert.h"
+#include "base/duration.h"
+
+#include <string.h>
+
+void sim_actor_init(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    bool audit = client + 1 == sim->actor_count;
+    memset(actor, 0, sizeof *actor);
+    actor->wall = (struct clock){0, SIM_WALL_START_NS, CLOCK_RATE_SOUND_PPM};
+    actor->mono = (struct clock){0, SIM_MONO_START_NS, CLOCK_RATE_SOUND_PPM};
+    actor->random = random_stream_at("lock", client, sim->plan->seed);
+    actor->wake_ns = TIME_NEVER;
+    actor->state = SIM_ACTOR_NEW;
+    actor_init(sim_actor_core(actor), audit ? &sim->audit : &sim->program,
+               &sim->plan->scenario.lock, (int32_t)client, sim->plan->seed);
+}
+
+/* ---- effects --------------------------------------------------------------------------------- */
+
+static void sim_actor_note_lease(struct sim_actor *actor, const struct history_event *record)
+{
+    bool granted = record->kind == HISTORY_OP && record->type == HISTORY_OK &&
+                   (record->f == HISTORY_ACQUIRE || record->f == HISTORY_EXTEND);
+    if (granted && (record->flags & HISTORY_HAS_UNTIL) != 0) {
+        actor->lease.held = true;
+        actor->lease.resource = record->resource;
+        actor->lease.until_ns = record->until_ns;
+        actor->lease.value = record->value;
+    } else if (record->kind == HISTORY_NOTICE ||
+               (record->kind == HISTORY_OP && record->f == HISTORY_RELEASE)) {
+        actor->lease.held = false;
+    }
+}
+
+static void sim_actor_record(struct sim *sim, uint32_t client, struct history_event *record)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    if (record->kind == HISTORY_OP || record->kind == HISTORY_NOTICE) {
+        sim_actor_note_lease(actor, record);
+    }
+    if ((record->flags & HISTORY_HAS_UNTIL) != 0) {
+        record->until_ns = clock_true(&actor->mono, record->until_ns);
+    }
+    sim_record(sim, record);
+}
+
+static void sim_actor_set_wake(struct sim *sim, uint32_t client, int64_t wake_ns)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    actor->wake_ns = wake_ns;
+    actor->wake_waits = false;
+    int64_t true_ns = clock_true(&actor->mono, wake_ns);
+    if (true_ns == TIME_NEVER) {
+        heap_remove(sim->heap, sim->slots.wakes + client);
+    } else {
+        sim_arm(sim, sim->slots.wakes + client, sim_later(true_ns, sim->world->now_ns));
+    }
+}
+
+static void sim_actor_ask_store(struct sim *sim, uint32_t client, const struct actor_effect *effect)
+{
+    struct sim_store_call *call = &sim_actor(sim, client)->store;
+    ASSERT(call->state == SIM_STORE_IDLE);
+    call->state = SIM_STORE_SENT;
+    call->f = effect->f;
+    call->resource = effect->resource;
+    call->value = effect->u.store.value;
+    call->fence = effect->u.store.fence;
+    sim_arm(sim, sim->slots.stores + client,
+            sim->world->now_ns + sim->plan->scenario.latency_ns);
+}
+
+static void sim_actor_probe(struct sim *sim, uint32_t client, uint8_t point)
+{
+    struct schedule_pass pass = {
+        .point = point, .client = (int32_t)client, .true_ns = sim->world->now_ns};
+    schedule_probe(sim->schedule, sim->plan, &pass, &sim->actions);
+    sim_faults_act(sim, NULL);
+}
+
+static void sim_actor_done(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    ASSERT(actor->state == SIM_ACTOR_RUNNING);
+    actor->state = SIM_ACTOR_DONE;
+    ASSERT(sim->world->clients_left > 0);
+    sim->world->clients_left--;
+}
+
+static void sim_actor_effect(struct sim *sim, uint32_t client, struct actor_effect *effect)
+{
+    switch ((enum actor_effect_type)effect->type) {
+    case ACTOR_EFFECT_SEND:
+        sim_link_send(sim, sim_link_of(sim, client, effect->node_index), &effect->u.command,
+                      effect->resource);
+        return;
+    case ACTOR_EFFECT_WAKE:
+        sim_actor_set_wake(sim, client, effect->at_ns);
+        return;
+    case ACTOR_EFFECT_STORE:
+        sim_actor_ask_store(sim, client, effect);
+        return;
+    case ACTOR_EFFECT_RECORD:
+        sim_actor_record(sim, client, &effect->u.record);
+        return;
+    case ACTOR_EFFECT_PROBE:
+        sim_actor_probe(sim, client, effect->point);
+        return;
+    case ACTOR_EFFECT_AGAIN:
+        sim_actor(sim, client)->again = true;
+        return;
+    case ACTOR_EFFECT_DONE:
+        sim_actor_done(sim, client);
+        return;
+    }
+    UNREACHABLE();
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static void sim_actor_step_once(struct sim *sim, uint32_t client, struct actor_event *event)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    bool audit = client + 1 == sim->actor_count;
+    event->now_ns = clock_local(&actor->mono, sim->world->now_ns);
+    event->wall_ns = clock_local(&actor->wall, sim->world->now_ns);
+    event->probes_watched = sim->schedule->probes_watched;
+    for (int i = 0; i < LOCK_RANDOM_WORDS; i++) {
+        event->random[i] = random_word(&actor->random);
+    }
+    actor_step(sim_actor_core(actor), audit ? &sim->audit : &sim->program, event, &sim->effects);
+    for (uint32_t i = 0; i < sim->effects.count; i++) {
+        sim_actor_effect(sim, client, &sim->effects.list[i]);
+        if (actor->state == SIM_ACTOR_KILLED) {
+            return;
+        }
+    }
+}
+
+/* Go on from probe point to probe point, until one of them froze it. */
+static void sim_actor_go_on(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    while (actor->again && actor->freezes == 0 && actor->state != SIM_ACTOR_KILLED) {
+        struct actor_event again;
+        memset(&again, 0, sizeof again);
+        again.type = ACTOR_EVENT_AGAIN;
+        actor->again = false;
+        sim_actor_step_once(sim, client, &again);
+    }
+}
+
+static void sim_actor_event(struct sim *sim, uint32_t client, struct actor_event *event)
+{
+    ASSERT(sim_actor(sim, client)->freezes == 0);
+    ASSERT(!sim_actor(sim, client)->again);
+    sim_actor_step_once(sim, client, event);
+    sim_actor_go_on(sim, client);
+}
+
+bool sim_actor_takes(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    if (actor->freezes > 0 || actor->late || actor->again) {
+        return false;
+    }
+    if (sim->world->slows != 0 && !actor->put_off) {
+        int64_t amount_ns = 0;
+        int64_t jitter_ns = 0;
+        sim_actor_lateness(sim, client, &amount_ns, &jitter_ns);
+        if (amount_ns + jitter_ns > 0) {
+            struct choice key = {CHOICE_SLOW, client, actor->late_steps++, 0};
+            amount_ns += (int64_t)sim_choose(sim, &key, (uint64_t)jitter_ns + 1);
+            actor->late = true;
+            heap_set(sim->heap, sim->slots.thaws + client, sim->world->now_ns + amount_ns,
+                     SIM_TIE_AGAIN);
+            return false;
+        }
+    }
+    actor->put_off = false;
+    return true;
+}
+
+void sim_actor_wake(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    ASSERT(actor->state != SIM_ACTOR_KILLED);
+    if (!sim_actor_takes(sim, client)) {
+        actor->wake_waits = true;
+        return;
+    }
+    struct actor_event event;
+    memset(&event, 0, sizeof event);
+    event.type = ACTOR_EVENT_WAKE;
+    if (actor->state == SIM_ACTOR_NEW) {
+        actor->state = SIM_ACTOR_RUNNING;
+        event.type = ACTOR_EVENT_START;
+    }
+    sim_actor_event(sim, client, &event);
+}
+
+void sim_actor_reply(struct sim *sim, uint32_t link, const struct sim_message *message)
+{
+    uint32_t client = link / sim->node_count;
+    struct actor_event event;
+    memset(&event, 0, sizeof event);
+    event.type = message->kind == SIM_BROKEN ? ACTOR_EVENT_BROKEN : ACTOR_EVENT_REPLY;
+    event.node_index = (uint8_t)(link % sim->node_count);
+    if (message->kind == SIM_REPLY) {
+        event.resource = message->resource;
+        event.reply = message->reply;
+        event.command = message->command;
+    }
+    sim_actor_event(sim, client, &event);
+}
+
+/* ---- the guarded store ----------------------------------------------------------------------- */
+
+/* The call reaches the store, also if its client is frozen or dead by now. */
+static void sim_store_carry_out(struct sim *sim, struct sim_store_call *call)
+{
+    const struct scenario *scenario = &sim->plan->scenario;
+    struct store_guard guard = {scenario->fence_check, scenario->value_check};
+    struct store_cell *cell = &sim->store[call->resource];
+    call->answer = call->f == HISTORY_READ ? store_read(cell, &guard, &call->value, call->fence)
+                                           : store_write(cell, &guard, &call->value, call->fence);
+    call->state = SIM_STORE_ANSWERED;
+}
+
+void sim_actor_store(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    struct sim_store_call *call = &actor->store;
+    ASSERT(call->state != SIM_STORE_IDLE);
+    if (call->state == SIM_STORE_SENT) {
+        sim_store_carry_out(sim, call);
+    }
+    if (actor->state == SIM_ACTOR_KILLED || !sim_actor_takes(sim, client)) {
+        return;
+    }
+    call->state = SIM_STORE_IDLE;
+    struct actor_event event;
+    memset(&event, 0, sizeof event);
+    event.type = ACTOR_EVENT_STORE;
+    event.store_outcome = call->answer.accepted ? OUTCOME_OK : OUTCOME_FAIL;
+    event.store_cause = call->answer.cause;
+    event.version = call->answer.version;
+    sim_actor_event(sim, client, &event);
+}
+
+/* ---- freezes --------------------------------------------------------------------------------- */
+
+/* Let everything that waits come up now: what arrived first is first, timers are last. */
+static void sim_actor_serve_waiting(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    uint32_t order[LOCK_NODES_MAX];
+    int64_t arrived_ns[LOCK_NODES_MAX];
+    uint32_t count = 0;
+    for (uint32_t node = 0; node < sim->node_count; node++) {
+        struct sim_queue *queue = &sim->links[sim_link_of(sim, client, node)].queue[SIM_REPLIES];
+        if (!queue->parked || queue->head == SIM_NONE) {
+            continue;
+        }
+        queue->parked = false;
+        int64_t at_ns = sim->messages[queue->head].at_ns;
+        uint32_t place = count++;
+        while (place > 0 && arrived_ns[place - 1] > at_ns) {
+            arrived_ns[place] = arrived_ns[place - 1];
+            order[place] = order[place - 1];
+            place--;
+        }
+        arrived_ns[place] = at_ns;
+        order[place] = node;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t slot = sim_link_slot(sim, sim_link_of(sim, client, order[i]), SIM_REPLIES);
+        heap_set(sim->heap, slot, sim->world->now_ns, SIM_TIE_ARRIVED + i);
+    }
+    if (actor->store.state == SIM_STORE_ANSWERED) {
+        heap_set(sim->heap, sim->slots.stores + client, sim->world->now_ns,
+                 SIM_TIE_ARRIVED + count);
+    }
+    if (actor->wake_waits) {
+        actor->wake_waits = false;
+        heap_set(sim->heap, sim->slots.wakes + client, sim->world->now_ns, SIM_TIE_TIMER);
+    }
+}
+
+void sim_actor_thawed(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    ASSERT(actor->state != SIM_ACTOR_KILLED);
+    if (actor->freezes > 0) {
+        actor->late = false;
+        return;
+    }
+    actor->put_off = actor->late;
+    actor->late = false;
+    sim_actor_go_on(sim, client);
+    if (actor->freezes == 0 && actor->state != SIM_ACTOR_KILLED) {
+        sim_actor_serve_waiting(sim, client);
+    }
+}
+
+void sim_actor_freeze(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    ASSERT(actor->freezes < UINT8_MAX);
+    actor->freezes++;
+}
+
+void sim_actor_thaw(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    ASSERT(actor->freezes > 0);
+    actor->freezes--;
+    if (actor->freezes == 0 && actor->state != SIM_ACTOR_KILLED) {
+        heap_set(sim->heap, sim->slots.thaws + client, sim->world->now_ns, SIM_TIE_AGAIN);
+    }
+}
+
+void sim_actor_kill(struct sim *sim, uint32_t client, enum history_cause cause)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    ASSERT(actor->state != SIM_ACTOR_KILLED);
+    if (actor->state != SIM_ACTOR_DONE) {
+        ASSERT(sim->world->clients_left > 0);
+        sim->world->clients_left--;
+    }
+    actor->state = SIM_ACTOR_KILLED;
+    actor->lease.held = false;
+    heap_remove(sim->heap, sim->slots.wakes + client);
+    heap_remove(sim->heap, sim->slots.thaws + client);
+    for (uint32_t node = 0; node < sim->node_count; node++) {
+        (void)sim_link_break(sim, sim_link_of(sim, client, node), SIM_BREAK_CLIENT);
+    }
+    struct history_event event = sim_event(HISTORY_CLIENT, HISTORY_CLIENT_KILLED);
+    event.process = (int32_t)client;
+    event.cause = (uint8_t)cause;
+    sim_record(sim, &event);
+}
+
+/* ---- clocks ---------------------------------------------------------------------------------- */
+
+void sim_actor_rearm(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    bool waiting = actor->wake_waits;
+    if (actor->state == SIM_ACTOR_KILLED || actor->state == SIM_ACTOR_NEW || waiting) {
+        return;
+    }
+    sim_actor_set_wake(sim, client, actor->wake_ns);
+}
+
+void sim_actor_tell_lease(struct sim *sim, uint32_t client, int32_t fault)
+{
+    const struct sim_actor *actor = sim_actor(sim, client);
+    if (!actor->lease.held) {
+        return;
+    }
+    struct history_event event = sim_event(HISTORY_LEASE, HISTORY_MOVED);
+    event.process = (int32_t)client;
+    event.resource = actor->lease.resource;
+    event.value = actor->lease.value;
+    event.until_ns = clock_true(&actor->mono, actor->lease.until_ns);
+    event.fault = fault;
+    event.flags = HISTORY_HAS_VALUE | HISTORY_HAS_UNTIL;
+    sim_record(sim, &event);
+}

@@ -1,0 +1,551 @@
+/* links.c: connections between clients and nodes: one queue each way, and what outlives them. */
+#include "harness/sim/state.h"
+
+#include "base/assert.h"
+#include "base/duration.h"
+
+#include <string.h>
+
+void sim_links_init(struct sim *sim)
+{
+    for (uint32_t i = 0; i < sim->link_count; i++) {
+        struct sim_link *link = &sim->links[i];
+        memset(link, 0, sizeof *link);
+        link->queue[SIM_REQUESTS].head = SIM_NONE;
+        link->queue[SIM_REPLIES].head = SIM_NONE;
+    }
+    for (uint32_t i = 0; i < sim->lane_count; i++) {
+        memset(&sim->lanes[i], 0, sizeof sim->lanes[i]);
+        sim->lanes[i].link = SIM_NONE;
+        sim->lanes[i].queue.head = SIM_NONE;
+    }
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* Take a message from those given back, or a fresh one. SIM_NONE ends the run. */
+static uint32_t sim_message_take(struct sim *sim)
+{
+    struct sim_world *world = sim->world;
+    if (world->message_free != SIM_NONE) {
+        uint32_t index = world->message_free;
+        world->message_free = sim->messages[index].next;
+        return index;
+    }
+    if (world->message_used == sim->message_max) {
+        world->overflowed = true;
+        return SIM_NONE;
+    }
+    return world->message_used++;
+}
+
+static void sim_message_give(struct sim *sim, uint32_t index)
+{
+    sim->messages[index].next = sim->world->message_free;
+    sim->world->message_free = index;
+}
+
+static void sim_queue_push(struct sim *sim, struct sim_queue *queue, uint32_t index)
+{
+    struct sim_message *message = &sim->messages[index];
+    message->next = SIM_NONE;
+    if (queue->head == SIM_NONE) {
+        queue->head = index;
+    } else {
+        sim->messages[queue->tail].next = index;
+    }
+    queue->tail = index;
+}
+
+static void sim_queue_push_front(struct sim *sim, struct sim_queue *queue, uint32_t index)
+{
+    if (queue->head == SIM_NONE) {
+        queue->tail = index;
+    }
+    sim->messages[index].next = queue->head;
+    queue->head = index;
+}
+
+static uint32_t sim_queue_pop(struct sim *sim, struct sim_queue *queue)
+{
+    uint32_t index = queue->head;
+    ASSERT(index != SIM_NONE);
+    queue->head = sim->messages[index].next;
+    return index;
+}
+
+static uint32_t sim_queue_drop_all(struct sim *sim, struct sim_queue *queue)
+{
+    uint32_t dropped = 0;
+    while (queue->head != SIM_NONE) {
+        sim_message_give(sim, sim_queue_pop(sim, queue));
+        dropped++;
+    }
+    queue->parked = false;
+    queue->last_ns = 0;
+    return dropped;
+}
+
+/* Make the queue's slot pending for its head, if there is one that is under way. */
+static void sim_queue_arm(struct sim *sim, struct sim_queue *queue, uint32_t slot)
+{
+    if (queue->head == SIM_NONE || sim->messages[queue->head].at_ns == TIME_NEVER) {
+        heap_remove(sim->heap, slot);
+        return;
+    }
+    if (!queue->parked) {
+        sim_arm(sim, slot, sim_later(sim->messages[queue->head].at_ns, sim->world->now_ns));
+    }
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+/* How long the next message of a queue takes. */
+static int64_t sim_latency(struct sim *sim, uint32_t link, uint32_t direction)
+{
+    const struct scenario *scenario = &sim->plan->scenario;
+    int64_t amount_ns = scenario->latency_ns;
+    int64_t jitter_ns = scenario->latency_jitter_ns;
+    if (sim->world->latencies != 0) {
+        sim_link_latency(sim, link, direction, &amount_ns, &jitter_ns);
+    }
+    uint32_t nth = sim->links[link].queue[direction].sent++;
+    if (jitter_ns > 0) {
+        struct choice key = {CHOICE_LATENCY, 2 * link + direction, nth, 0};
+        amount_ns += (int64_t)sim_choose(sim, &key, (uint64_t)jitter_ns + 1);
+    }
+    return amount_ns;
+}
+
+/* Append a message that arrives after `latency_ns`, but not before those sent earlier. */
+static struct sim_message *sim_link_append(struct sim *sim, uint32_t link, uint32_t direction,
+                                           int64_t latency_ns)
+{
+    struct sim_queue *queue = &sim->links[link].queue[direction];
+    uint32_t index = sim_message_take(sim);
+    if (index == SIM_NONE) {
+        return NULL;
+    }
+    struct sim_message *message = &sim->messages[index];
+    memset(message, 0, sizeof *message);
+    message->at_ns = sim_later(sim->world->now_ns + latency_ns, queue->last_ns);
+    queue->last_ns = message->at_ns;
+    bool first = queue->head == SIM_NONE;
+    sim_queue_push(sim, queue, index);
+    if (first) {
+        sim_queue_arm(sim, queue, sim_link_slot(sim, link, direction));
+    }
+    return message;
+}
+
+/* Tell the client that what the node owes it will never come. */
+static void sim_link_tell_broken(struct sim *sim, uint32_t link, int64_t latency_ns)
+{
+    if (sim->links[link].broken_pending) {
+        return;
+    }
+    struct sim_message *message = sim_link_append(sim, link, SIM_REPLIES, latency_ns);
+    if (message != NULL) {
+        message->kind = SIM_BROKEN;
+        sim->links[link].broken_pending = true;
+    }
+}
+
+void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *command,
+                   uint32_t resource)
+{
+    ASSERT(link < sim->link_count);
+    switch ((enum sim_link_state)sim->links[link].state) {
+    case SIM_LINK_DOWN:
+        sim_link_tell_broken(sim, link, 0);
+        return;
+    case SIM_LINK_BROKEN:
+        return;
+    case SIM_LINK_UP:
+        break;
+    }
+    int64_t latency_ns = sim_latency(sim, link, SIM_REQUESTS);
+    struct sim_message *message = sim_link_append(sim, link, SIM_REQUESTS, latency_ns);
+    if (message != NULL) {
+        message->kind = SIM_REQUEST;
+        message->resource = resource;
+        message->command = *command;
+    }
+}
+
+static void sim_link_send_reply(struct sim *sim, uint32_t link, const struct sim_message *request)
+{
+    bool stalled = sim_node(sim, link % sim->node_count)->stalls > 0;
+    int64_t latency_ns = sim_latency(sim, link, SIM_REPLIES);
+    struct sim_queue *queue = &sim->links[link].queue[SIM_REPLIES];
+    int64_t last_ns = queue->last_ns;
+    struct sim_message *message = sim_link_append(sim, link, SIM_REPLIES, latency_ns);
+    if (message == NULL) {
+        return;
+    }
+    message->kind = SIM_REPLY;
+    message->resource = request->resource;
+    message->reply = sim->answer.reply;
+    message->command = request->command;
+    if (stalled) {
+        message->at_ns = TIME_NEVER;
+        queue->last_ns = last_ns;
+        sim_queue_arm(sim, queue, sim_link_slot(sim, link, SIM_REPLIES));
+    }
+}
+
+void sim_node_unstall(struct sim *sim, uint32_t node)
+{
+    for (uint32_t client = 0; client < sim->actor_count; client++) {
+        uint32_t link = sim_link_of(sim, client, node);
+        struct sim_queue *queue = &sim->links[link].queue[SIM_REPLIES];
+        for (uint32_t i = queue->head; i != SIM_NONE; i = sim->messages[i].next) {
+            if (sim->messages[i].at_ns == TIME_NEVER) {
+                int64_t at_ns = sim->world->now_ns + sim_latency(sim, link, SIM_REPLIES);
+                sim->messages[i].at_ns = sim_later(at_ns, queue->last_ns);
+                queue->last_ns = sim->messages[i].at_ns;
+            }
+        }
+        sim_queue_arm(sim, queue, sim_link_slot(sim, link, SIM_REPLIES));
+    }
+}
+
+/* ---- requests at their node ------------------------------------------------------------------ */
+
+/* Where a request comes from: the queue of a link, or of an old connection. */
+struct sim_source {
+    struct sim_queue *queue;
+    uint32_t slot;
+    uint32_t link;
+    bool old; /* replies go nowhere */
+};
+
+/* Does something hold back what this source has for its node? */
+static bool sim_source_waits(struct sim *sim, const struct sim_source *source)
+{
+    const struct sim_node *node = sim_node(sim, source->link % sim->node_count);
+    if (node->freezes > 0) {
+        return true;
+    }
+    return sim->world->partitions != 0 &&
+           sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_HOLD);
+}
+
+/* With one queue per node (tests only) whoever is late makes all others late. */
+static bool sim_source_shared_waits(struct sim *sim, const struct sim_source *source)
+{
+    const struct sim_node *node = sim_node(sim, source->link % sim->node_count);
+    if (!sim->shared_queue || node->shared_ns <= sim->world->now_ns) {
+        return false;
+    }
+    sim_arm(sim, source->slot, node->shared_ns);
+    return true;
+}
+
+static void sim_source_take_back(struct sim *sim, const struct sim_source *source, uint32_t index)
+{
+    sim_queue_push_front(sim, source->queue, index);
+    if (source->queue->last_ns < sim->messages[index].at_ns) {
+        source->queue->last_ns = sim->messages[index].at_ns;
+    }
+    sim_queue_arm(sim, source->queue, source->slot);
+}
+
+/* A request has come to its node's door. */
+static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
+{
+    if (sim_source_waits(sim, source)) {
+        source->queue->parked = true;
+        sim_link_count(sim, source->link, SIM_REQUESTS);
+        return;
+    }
+    if (sim_source_shared_waits(sim, source)) {
+        return;
+    }
+    uint32_t node = source->link % sim->node_count;
+    uint32_t breaks = sim->links[source->link].breaks;
+    uint32_t stops = sim_node(sim, node)->stops;
+    uint32_t index = sim_queue_pop(sim, source->queue);
+    struct sim_message *message = &sim->messages[index];
+    struct sim_command command = {source->link, node, message, false, 0};
+    if (sim->world->partitions != 0 && sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_DROP)) {
+        sim_link_count(sim, source->link, SIM_REQUESTS);
+        sim_message_give(sim, index);
+        sim_queue_arm(sim, source->queue, source->slot);
+        return;
+    }
+    if (!message->seen) {
+        message->seen = true;
+        sim_command_arrives(sim, &command);
+    }
+    bool gone = stops != sim_node(sim, node)->stops ||
+                (!source->old && breaks != sim->links[source->link].breaks);
+    if (gone) {
+        sim_message_give(sim, index);
+        return;
+    }
+    if (command.delay_ns > 0 || sim_source_waits(sim, source)) {
+        message->at_ns = sim->world->now_ns + command.delay_ns;
+        if (sim->shared_queue) {
+            sim_node(sim, node)->shared_ns = message->at_ns;
+        }
+        sim_source_take_back(sim, source, index);
+        return;
+    }
+    sim_command_execute(sim, &command);
+    bool answered = !source->old && !command.lost && sim_node(sim, node)->stops == stops &&
+                    sim->links[source->link].breaks == breaks;
+    if (answered) {
+        sim_link_send_reply(sim, source->link, message);
+    }
+    sim_message_give(sim, index);
+    if (command.lost && !source->old && sim->links[source->link].state == SIM_LINK_UP) {
+        (void)sim_link_break(sim, source->link, SIM_BREAK_LINK);
+    }
+    if (source->queue->head != SIM_NONE) {
+        sim_queue_arm(sim, source->queue, source->slot);
+    }
+}
+
+void sim_link_pop_request(struct sim *sim, uint32_t link)
+{
+    struct sim_source source = {&sim->links[link].queue[SIM_REQUESTS],
+                                sim_link_slot(sim, link, SIM_REQUESTS), link, false};
+    sim_source_deliver(sim, &source);
+}
+
+void sim_lane_pop(struct sim *sim, uint32_t lane)
+{
+    struct sim_lane *old = &sim->lanes[lane];
+    ASSERT(old->link != SIM_NONE);
+    struct sim_source source = {&old->queue, sim->slots.lanes + lane, old->link, true};
+    sim_source_deliver(sim, &source);
+    if (old->queue.head == SIM_NONE) {
+        old->link = SIM_NONE;
+    }
+}
+
+void sim_lanes_forget(struct sim *sim, uint32_t node)
+{
+    for (uint32_t i = 0; i < sim->lane_count; i++) {
+        struct sim_lane *lane = &sim->lanes[i];
+        if (lane->link != SIM_NONE && lane->link % sim->node_count == node) {
+            (void)sim_queue_drop_all(sim, &lane->queue);
+            heap_remove(sim->heap, sim->slots.lanes + i);
+            lane->link = SIM_NONE;
+        }
+    }
+}
+
+/* ---- replies at their client ----------------------------------------------------------------- */
+
+/* The client learns that the connection is dead, and begins to connect anew. */
+static void sim_link_learn(struct sim *sim, uint32_t link)
+{
+    struct sim_link *broken = &sim->links[link];
+    broken->broken_pending = false;
+    if (broken->state == SIM_LINK_BROKEN) {
+        broken->state = SIM_LINK_DOWN;
+        sim_arm(sim, sim_link_slot(sim, link, SIM_DIRECTIONS),
+                sim->world->now_ns + SIM_RECONNECT_NS_MIN);
+    }
+}
+
+void sim_link_pop_reply(struct sim *sim, uint32_t link)
+{
+    struct sim_queue *queue = &sim->links[link].queue[SIM_REPLIES];
+    uint32_t client = link / sim->node_count;
+    uint32_t slot = sim_link_slot(sim, link, SIM_REPLIES);
+    ASSERT(sim_actor(sim, client)->state != SIM_ACTOR_KILLED);
+    if (sim->world->partitions != 0 && sim_link_cut(sim, link, SIM_REPLIES, MODE_HOLD)) {
+        queue->parked = true;
+        sim_link_count(sim, link, SIM_REPLIES);
+        return;
+    }
+    bool vanishes =
+        sim->world->partitions != 0 && sim_link_cut(sim, link, SIM_REPLIES, MODE_DROP);
+    if (!vanishes && !sim_actor_takes(sim, client)) {
+        queue->parked = true;
+        return;
+    }
+    uint32_t index = sim_queue_pop(sim, queue);
+    struct sim_message message = sim->messages[index];
+    sim_message_give(sim, index);
+    if (vanishes) {
+        sim_link_count(sim, link, SIM_REPLIES);
+        sim->links[link].broken_pending &= message.kind != SIM_BROKEN;
+    } else {
+        if (message.kind == SIM_BROKEN) {
+            sim_link_learn(sim, link);
+        }
+        sim_actor_reply(sim, link, &message);
+    }
+    if (queue->head != SIM_NONE && sim->messages[queue->head].at_ns <= sim->world->now_ns &&
+        !queue->parked) {
+        /* A socket is read to its end. */
+        heap_set(sim->heap, slot, sim->world->now_ns, SIM_TIE_ARRIVED);
+    } else if (queue->head != SIM_NONE) {
+        sim_queue_arm(sim, queue, slot);
+    }
+}
+
+/* ---- breaking and connecting ----------------------------------------------------------------- */
+
+/* Let the first `count` requests of a dying connection go on by themselves. */
+static void sim_link_survive(struct sim *sim, uint32_t link, uint32_t count)
+{
+    struct sim_queue *queue = &sim->links[link].queue[SIM_REQUESTS];
+    for (uint32_t i = 0; i < sim->lane_count && count > 0; i++) {
+        struct sim_lane *lane = &sim->lanes[i];
+        if (lane->link != SIM_NONE) {
+            continue;
+        }
+        lane->link = link;
+        lane->queue.parked = queue->parked;
+        while (count > 0) {
+            sim_queue_push(sim, &lane->queue, sim_queue_pop(sim, queue));
+            count--;
+        }
+        sim_queue_arm(sim, &lane->queue, sim->slots.lanes + i);
+    }
+}
+
+static uint32_t sim_queue_count(const struct sim *sim, const struct sim_queue *queue)
+{
+    uint32_t count = 0;
+    for (uint32_t i = queue->head; i != SIM_NONE; i = sim->messages[i].next) {
+        count++;
+    }
+    return count;
+}
+
+static uint32_t sim_link_survivors(struct sim *sim, uint32_t link, enum sim_break how)
+{
+    uint32_t waiting = sim_queue_count(sim, &sim->links[link].queue[SIM_REQUESTS]);
+    if (how == SIM_BREAK_CLIENT) {
+        return waiting;
+    }
+    if (how == SIM_BREAK_NODE || waiting == 0) {
+        return 0;
+    }
+    struct choice key = {CHOICE_CUT, link, sim->links[link].breaks, 0};
+    return (uint32_t)sim_choose(sim, &key, (uint64_t)waiting + 1);
+}
+
+uint32_t sim_link_break(struct sim *sim, uint32_t link, enum sim_break how)
+{
+    struct sim_link *broken = &sim->links[link];
+    uint32_t client = link / sim->node_count;
+    if (broken->state != SIM_LINK_UP && how != SIM_BREAK_CLIENT) {
+        return 0;
+    }
+    uint32_t survivors = sim_link_survivors(sim, link, how);
+    broken->breaks++;
+    broken->down_ns = sim->world->now_ns;
+    sim_link_survive(sim, link, survivors);
+    uint32_t lost = sim_queue_drop_all(sim, &broken->queue[SIM_REQUESTS]);
+    heap_remove(sim->heap, sim_link_slot(sim, link, SIM_REQUESTS));
+    bool dead = sim_actor(sim, client)->state == SIM_ACTOR_KILLED;
+    if (how != SIM_BREAK_NODE || dead) {
+        lost += sim_queue_drop_all(sim, &broken->queue[SIM_REPLIES]);
+        heap_remove(sim->heap, sim_link_slot(sim, link, SIM_REPLIES));
+        broken->broken_pending = false;
+    } else {
+        /* What a stalled node kept to itself dies with it; what it sent still arrives. */
+        struct sim_queue *queue = &broken->queue[SIM_REPLIES];
+        while (queue->head != SIM_NONE && sim->messages[queue->head].at_ns == TIME_NEVER) {
+            sim_message_give(sim, sim_queue_pop(sim, queue));
+            lost++;
+        }
+    }
+    broken->state = SIM_LINK_BROKEN;
+    if (dead) {
+        heap_remove(sim->heap, sim_link_slot(sim, link, SIM_DIRECTIONS));
+    } else {
+        sim_link_tell_broken(sim, link, sim->plan->scenario.latency_ns);
+    }
+    return lost;
+}
+
+static bool sim_link_can_connect(const struct sim *sim, uint32_t link)
+{
+    if (!sim_node(sim, link % sim->node_count)->up) {
+        return false;
+    }
+    for (uint32_t direction = 0; direction < SIM_DIRECTIONS; direction++) {
+        if (sim->world->partitions != 0 && (sim_link_cut(sim, link, direction, MODE_HOLD) ||
+                                            sim_link_cut(sim, link, direction, MODE_DROP) ||
+                                            sim_link_cut(sim, link, direction, MODE_REFUSE))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void sim_link_pop_connect(struct sim *sim, uint32_t link)
+{
+    struct sim_link *down = &sim->links[link];
+    ASSERT(down->state == SIM_LINK_DOWN);
+    if (down->broken_pending) {
+        /* The client has yet to read that its last command had nowhere to go. */
+        sim_arm(sim, sim_link_slot(sim, link, SIM_DIRECTIONS),
+                sim->world->now_ns + SIM_RECONNECT_NS_MIN);
+        return;
+    }
+    if (!sim_link_can_connect(sim, link)) {
+        down->refused = true;
+        return;
+    }
+    down->refused = false;
+    down->state = SIM_LINK_UP;
+}
+
+/* A client that kept trying in vain tries again within its present delay between two attempts. */
+static void sim_link_reconnect(struct sim *sim, uint32_t link)
+{
+    struct sim_link *down = &sim->links[link];
+    int64_t bound_ns = sim->world->now_ns - down->down_ns;
+    bound_ns = bound_ns > SIM_RECONNECT_NS_MAX ? SIM_RECONNECT_NS_MAX : bound_ns;
+    bound_ns = bound_ns < SIM_RECONNECT_NS_MIN ? SIM_RECONNECT_NS_MIN : bound_ns;
+    struct choice key = {CHOICE_CONNECT, link, down->connects++, 0};
+    int64_t delay_ns = (int64_t)sim_choose(sim, &key, (uint64_t)bound_ns);
+    down->refused = false;
+    sim_arm(sim, sim_link_slot(sim, link, SIM_DIRECTIONS), sim->world->now_ns + delay_ns);
+}
+
+static void sim_queue_retry(struct sim *sim, struct sim_queue *queue, uint32_t slot)
+{
+    if (queue->parked) {
+        queue->parked = false;
+        sim_queue_arm(sim, queue, slot);
+    }
+}
+
+void sim_link_retry(struct sim *sim, uint32_t link)
+{
+    struct sim_link *waiting = &sim->links[link];
+    uint32_t client = link / sim->node_count;
+    sim_queue_retry(sim, &waiting->queue[SIM_REQUESTS], sim_link_slot(sim, link, SIM_REQUESTS));
+    for (uint32_t i = 0; i < sim->lane_count; i++) {
+        if (sim->lanes[i].link == link) {
+            sim_queue_retry(sim, &sim->lanes[i].queue, sim->slots.lanes + i);
+        }
+    }
+    if (sim_actor(sim, client)->state == SIM_ACTOR_KILLED) {
+        return;
+    }
+    sim_queue_retry(sim, &waiting->queue[SIM_REPLIES], sim_link_slot(sim, link, SIM_REPLIES));
+    if (waiting->state == SIM_LINK_DOWN && waiting->refused) {
+        sim_link_reconnect(sim, link);
+    } else if (waiting->state == SIM_LINK_BROKEN) {
+        /* The news of the break may have vanished on its way. */
+        sim_link_tell_broken(sim, link, sim->plan->scenario.latency_ns);
+    }
+}
+
+void sim_node_links_retry(struct sim *sim, uint32_t node)
+{
+    for (uint32_t client = 0; client < sim->actor_count; client++) {
+        sim_link_retry(sim, sim_link_of(sim, client, node));
+    }
+}

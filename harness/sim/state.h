@@ -1,0 +1,337 @@
+/*
+ * state.h: the inside of a simulated world, for the files of this room.
+ *
+ *     struct sim      what never changes during a run: the plan, where each part of the block is
+ *     block           everything that does change: no pointers, copied as a whole
+ *
+ *       world | schedule | heap | ties | actors | nodes | links | lanes | store | extra | messages
+ */
+#ifndef HARNESS_SIM_STATE_H
+#define HARNESS_SIM_STATE_H
+
+#include "harness/actor.h"
+#include "harness/schedule.h"
+#include "harness/sim/clock.h"
+#include "harness/sim/heap.h"
+#include "harness/sim/redis_model.h"
+#include "harness/sim/sim.h"
+#include "harness/store.h"
+
+enum {
+    SIM_NONE = UINT32_MAX,
+    SIM_TIE_AGAIN = 1,           /* after a freeze: first the actor goes on where it stopped, ... */
+    SIM_TIE_ARRIVED = 2,         /* ... then come replies, in order of arrival, ... */
+    SIM_TIE_TIMER = 0x7fffffff,  /* ... then the timer, as an event loop does it */
+    SIM_TIE_DRAWN = 0x80000000u, /* all else: drawn from the seed */
+};
+
+#define SIM_RECONNECT_NS_MIN (10 * NS_PER_MS) /* lockcore/drivers/redis.h */
+#define SIM_RECONNECT_NS_MAX NS_PER_S
+#define SIM_WALL_START_NS    (1700000000 * NS_PER_S)
+#define SIM_MONO_START_NS    (1000 * NS_PER_S)
+
+enum sim_phase { SIM_PHASE_FAULTS, SIM_PHASE_AUDIT, SIM_PHASE_OVER };
+
+struct sim_world {
+    int64_t now_ns; /* true time */
+    uint64_t steps;
+    uint8_t phase; /* enum sim_phase */
+    bool out_of_time; /* the clients did not finish by themselves */
+    bool overflowed;  /* more messages in flight than there is room for */
+    uint32_t clients_left;
+    int64_t deadline_ns; /* of this phase */
+    uint64_t active;     /* bit k: fault k has begun and not ended */
+    uint64_t partitions; /* of these: PARTITION, ... */
+    uint64_t latencies;
+    uint64_t losers; /* LOSE_REPLY */
+    uint64_t delays; /* DELAY_COMMAND */
+    uint64_t slows;
+    int64_t begun_ns[SCENARIO_FAULTS_MAX];
+    int64_t seen[SCENARIO_FAULTS_MAX]; /* how much of it was observed; by kind */
+    uint32_t message_free;             /* a list of given-back messages */
+    uint32_t message_used;             /* messages that were ever taken: the rest is untouched */
+};
+
+enum sim_message_kind { SIM_REQUEST, SIM_REPLY, SIM_BROKEN };
+
+struct sim_message {
+    int64_t at_ns; /* when it arrives; TIME_NEVER while a stalled node keeps it */
+    uint32_t next;
+    uint32_t resource;
+    uint8_t kind; /* enum sim_message_kind */
+    bool seen;    /* its arrival was shown to the schedule */
+    struct lock_reply reply;
+    struct lock_command command;
+};
+
+/* One direction of one connection: what was sent first arrives first. */
+struct sim_queue {
+    uint32_t head;
+    uint32_t tail;
+    int64_t last_ns; /* when the newest message arrives */
+    uint32_t sent;   /* messages ever: numbers the draws */
+    bool parked;     /* its head could not be delivered and waits to be looked at again */
+};
+
+enum { SIM_REQUESTS = 0, SIM_REPLIES = 1, SIM_DIRECTIONS = 2 };
+
+enum sim_link_state {
+    SIM_LINK_UP,
+    SIM_LINK_BROKEN, /* dead; the client does not know yet, what it sends vanishes */
+    SIM_LINK_DOWN,   /* dead; the client knows and connects anew */
+};
+
+struct sim_link {
+    struct sim_queue queue[SIM_DIRECTIONS];
+    int64_t down_ns; /* when it broke */
+    uint32_t breaks;
+    uint32_t connects;
+    uint8_t state;       /* enum sim_link_state */
+    bool refused;        /* the last attempt to connect failed; waits for a heal */
+    bool broken_pending; /* BROKEN is under way to the client */
+};
+
+/* What an old connection of a link still has to deliver; the replies go nowhere. */
+struct sim_lane {
+    struct sim_queue queue;
+    uint32_t link; /* SIM_NONE: free */
+};
+
+enum sim_store_state { SIM_STORE_IDLE, SIM_STORE_SENT, SIM_STORE_ANSWERED };
+
+struct sim_store_call {
+    uint8_t state; /* enum sim_store_state */
+    uint8_t f;
+    uint32_t resource;
+    struct history_value value;
+    int64_t fence;
+    struct store_answer answer;
+};
+
+/* The lease that a client was promised and has not given back. */
+struct sim_lease {
+    bool held;
+    uint32_t resource;
+    int64_t until_ns; /* on the client's monotonic clock */
+    struct history_value value;
+};
+
+enum sim_actor_state { SIM_ACTOR_NEW, SIM_ACTOR_RUNNING, SIM_ACTOR_DONE, SIM_ACTOR_KILLED };
+
+struct sim_actor {
+    struct clock wall;
+    struct clock mono;
+    struct random_stream random;
+    int64_t wake_ns;     /* asked for, on its monotonic clock */
+    uint8_t state;       /* enum sim_actor_state */
+    uint8_t freezes;     /* pauses in force */
+    bool again;          /* it stopped at a probe point and wants to go on */
+    bool wake_waits;     /* the timer ran out during a freeze */
+    bool late;           /* slow: its next step is being put off */
+    bool put_off;        /* slow: that step was put off and may run */
+    uint32_t late_steps; /* numbers the draws */
+    struct sim_store_call store;
+    struct sim_lease lease;
+};
+
+struct sim_node {
+    struct clock wall;
+    bool up;
+    uint8_t freezes;
+    uint8_t stalls;
+    uint32_t stops;         /* crashes and promotions so far */
+    int64_t jumped_ns;      /* when its clock last jumped, and by which fault */
+    int64_t bent_ns;        /* when its rate was last wrong, and by which fault */
+    int32_t jump_fault;
+    int32_t rate_fault;
+    int64_t shared_ns; /* shared queue (tests only): nothing is delivered before */
+};
+
+/* How the slots of the heap are numbered. */
+struct sim_slots {
+    uint32_t wakes;    /* + actor */
+    uint32_t thaws;    /* + actor */
+    uint32_t stores;   /* + actor */
+    uint32_t links;    /* + 3 * link + direction, or 2: connect */
+    uint32_t lanes;    /* + lane */
+    uint32_t keys;     /* + node * resources + resource */
+    uint32_t count;
+};
+
+struct sim {
+    const struct plan *plan;
+    const struct choices *choices;
+    struct client_program program;
+    struct client_program audit;
+    uint32_t actor_count; /* clients and the auditor */
+    uint32_t node_count;
+    uint32_t resource_count;
+    uint32_t link_count;
+    uint32_t lane_count;
+    uint32_t message_max;
+    struct redis_shape shape;
+    struct sim_slots slots;
+    size_t actor_stride;
+    size_t node_stride;
+    size_t extra_bytes;
+    bool shared_queue; /* tests only: one queue per node, the trap */
+
+    char *block; /* all mutable state, of at most block_bytes_max */
+    size_t block_bytes_max;
+    struct sim_world *world;
+    struct schedule *schedule;
+    struct heap *heap;
+    uint32_t *ties; /* how many ties each slot has drawn */
+    char *actors;
+    char *nodes;
+    struct sim_link *links;
+    struct sim_lane *lanes;
+    struct store_cell *store;
+    char *extra;
+    struct sim_message *messages;
+
+    struct recorder *recorder; /* of the step under way */
+    struct actor_effects effects; /* scratch of a step */
+    struct schedule_actions actions;
+    struct redis_answer answer;
+};
+
+static inline struct sim_actor *sim_actor(const struct sim *sim, uint32_t index)
+{
+    return (struct sim_actor *)(void *)(sim->actors + index * sim->actor_stride);
+}
+
+static inline struct actor *sim_actor_core(struct sim_actor *actor)
+{
+    return (struct actor *)(void *)(actor + 1);
+}
+
+static inline struct sim_node *sim_node(const struct sim *sim, uint32_t index)
+{
+    return (struct sim_node *)(void *)(sim->nodes + index * sim->node_stride);
+}
+
+static inline struct redis_model *sim_node_model(struct sim_node *node)
+{
+    return (struct redis_model *)(void *)(node + 1);
+}
+
+static inline uint32_t sim_link_of(const struct sim *sim, uint32_t client, uint32_t node)
+{
+    return client * sim->node_count + node;
+}
+
+static inline uint32_t sim_link_slot(const struct sim *sim, uint32_t link, uint32_t which)
+{
+    return sim->slots.links + 3 * link + which;
+}
+
+static inline const struct fault *sim_fault(const struct sim *sim, uint32_t k)
+{
+    return &sim->plan->scenario.faults[k];
+}
+
+static inline int64_t sim_later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- sim.c ----------------------------------------------------------------------------------- */
+
+/* A decision below `bound` > 0: the log's, or the seed's. */
+uint64_t sim_choose(const struct sim *sim, const struct choice *key, uint64_t bound);
+
+/* Make a slot pending, its tie drawn. */
+void sim_arm(struct sim *sim, uint32_t slot, int64_t time_ns);
+
+/* The next time trigger or deadline may have changed. */
+void sim_arm_world(struct sim *sim);
+
+/* Hand an event to the recorder, at the present time. */
+void sim_record(struct sim *sim, struct history_event *event);
+
+/* An event about nobody and nothing yet. */
+struct history_event sim_event(enum history_kind kind, enum history_f f);
+
+/* ---- actors.c: clients ----------------------------------------------------------------------- */
+
+void sim_actor_init(struct sim *sim, uint32_t client);
+void sim_actor_wake(struct sim *sim, uint32_t client);
+void sim_actor_thawed(struct sim *sim, uint32_t client);
+void sim_actor_store(struct sim *sim, uint32_t client);
+void sim_actor_reply(struct sim *sim, uint32_t link, const struct sim_message *message);
+
+/* May it take an event now? If not, it will look again at what waits for it. */
+bool sim_actor_takes(struct sim *sim, uint32_t client);
+
+void sim_actor_freeze(struct sim *sim, uint32_t client);
+void sim_actor_thaw(struct sim *sim, uint32_t client);
+void sim_actor_kill(struct sim *sim, uint32_t client, enum history_cause cause);
+void sim_actor_rearm(struct sim *sim, uint32_t client); /* its clock was bent */
+void sim_actor_tell_lease(struct sim *sim, uint32_t client, int32_t fault);
+
+/* ---- links.c: connections -------------------------------------------------------------------- */
+
+void sim_links_init(struct sim *sim);
+void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *command,
+                   uint32_t resource);
+void sim_link_pop_request(struct sim *sim, uint32_t link);
+void sim_link_pop_reply(struct sim *sim, uint32_t link);
+void sim_link_pop_connect(struct sim *sim, uint32_t link);
+void sim_lane_pop(struct sim *sim, uint32_t lane);
+
+/* What dies with a connection. */
+enum sim_break {
+    SIM_BREAK_NODE,   /* the node's process: requests are lost, sent replies still arrive */
+    SIM_BREAK_LINK,   /* cut on its way: some requests have passed, the replies are lost */
+    SIM_BREAK_CLIENT, /* the client's process: its kernel still delivers what was sent */
+};
+/* Returns how many messages were lost. */
+uint32_t sim_link_break(struct sim *sim, uint32_t link, enum sim_break how);
+
+/* Look again at whatever waits on a link: a fault ended, a node is back. */
+void sim_link_retry(struct sim *sim, uint32_t link);
+void sim_node_links_retry(struct sim *sim, uint32_t node);
+void sim_node_unstall(struct sim *sim, uint32_t node);
+void sim_lanes_forget(struct sim *sim, uint32_t node); /* its process is gone */
+
+/* ---- nodes.c --------------------------------------------------------------------------------- */
+
+/* One command at its node: shown to the schedule, carried out. */
+struct sim_command {
+    uint32_t link;
+    uint32_t node;
+    struct sim_message *message;
+    bool lost;        /* out: the reply must not go out */
+    int64_t delay_ns; /* out: it must not arrive yet */
+};
+
+void sim_node_init(struct sim *sim, uint32_t node);
+void sim_command_arrives(struct sim *sim, struct sim_command *command);
+void sim_command_execute(struct sim *sim, struct sim_command *command);
+void sim_key_pop(struct sim *sim, uint32_t key);
+void sim_node_rearm(struct sim *sim, uint32_t node); /* its clock was bent */
+void sim_node_stop(struct sim *sim, uint32_t node, enum redis_stop how, uint32_t kept);
+/* Return how many keys were lost. */
+uint32_t sim_node_start(struct sim *sim, uint32_t node, int32_t fault);
+uint32_t sim_node_promote(struct sim *sim, uint32_t node, int64_t lag_ns, int32_t fault);
+uint32_t sim_node_evict(struct sim *sim, uint32_t node, int32_t fault);
+
+/* ---- faults.c -------------------------------------------------------------------------------- */
+
+/* Carry out sim->actions. `command` is the command at hand, or NULL. */
+void sim_faults_act(struct sim *sim, struct sim_command *command);
+
+/* Is this direction of a link cut in this mode? */
+bool sim_link_cut(const struct sim *sim, uint32_t link, uint32_t direction,
+                  enum partition_mode mode);
+/* What the latency faults in force add at most: amount, and jitter to draw from. */
+void sim_link_latency(const struct sim *sim, uint32_t link, uint32_t direction, int64_t *amount_ns,
+                      int64_t *jitter_ns);
+/* Slow faults in force on a client. */
+void sim_actor_lateness(const struct sim *sim, uint32_t client, int64_t *amount_ns,
+                        int64_t *jitter_ns);
+/* Count what partition faults held or dropped on this link. */
+void sim_link_count(struct sim *sim, uint32_t link, uint32_t direction);
+
+#endif
