@@ -71,8 +71,7 @@ static void sim_actor_ask_store(struct sim *sim, uint32_t client, const struct a
     call->resource = effect->resource;
     call->value = effect->u.store.value;
     call->fence = effect->u.store.fence;
-    sim_arm(sim, sim->slots.stores + client,
-            sim->world->now_ns + sim->plan->scenario.latency_ns);
+    sim_arm(sim, sim->slots.stores + client, sim->world->now_ns + sim->plan->scenario.latency_ns);
 }
 
 static void sim_actor_probe(struct sim *sim, uint32_t client, uint8_t point)

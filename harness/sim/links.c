@@ -21,83 +21,6 @@ void sim_links_init(struct sim *sim)
     }
 }
 
-/* ---- messages -------------------------------------------------------------------------------- */
-
-/* Take a message from those given back, or a fresh one. SIM_NONE ends the run. */
-static uint32_t sim_message_take(struct sim *sim)
-{
-    struct sim_world *world = sim->world;
-    if (world->message_free != SIM_NONE) {
-        uint32_t index = world->message_free;
-        world->message_free = sim->messages[index].next;
-        return index;
-    }
-    if (world->message_used == sim->message_max) {
-        world->overflowed = true;
-        return SIM_NONE;
-    }
-    return world->message_used++;
-}
-
-static void sim_message_give(struct sim *sim, uint32_t index)
-{
-    sim->messages[index].next = sim->world->message_free;
-    sim->world->message_free = index;
-}
-
-static void sim_queue_push(struct sim *sim, struct sim_queue *queue, uint32_t index)
-{
-    struct sim_message *message = &sim->messages[index];
-    message->next = SIM_NONE;
-    if (queue->head == SIM_NONE) {
-        queue->head = index;
-    } else {
-        sim->messages[queue->tail].next = index;
-    }
-    queue->tail = index;
-}
-
-static void sim_queue_push_front(struct sim *sim, struct sim_queue *queue, uint32_t index)
-{
-    if (queue->head == SIM_NONE) {
-        queue->tail = index;
-    }
-    sim->messages[index].next = queue->head;
-    queue->head = index;
-}
-
-static uint32_t sim_queue_pop(struct sim *sim, struct sim_queue *queue)
-{
-    uint32_t index = queue->head;
-    ASSERT(index != SIM_NONE);
-    queue->head = sim->messages[index].next;
-    return index;
-}
-
-static uint32_t sim_queue_drop_all(struct sim *sim, struct sim_queue *queue)
-{
-    uint32_t dropped = 0;
-    while (queue->head != SIM_NONE) {
-        sim_message_give(sim, sim_queue_pop(sim, queue));
-        dropped++;
-    }
-    queue->parked = false;
-    queue->last_ns = 0;
-    return dropped;
-}
-
-/* Make the queue's slot pending for its head, if there is one that is under way. */
-static void sim_queue_arm(struct sim *sim, struct sim_queue *queue, uint32_t slot)
-{
-    if (queue->head == SIM_NONE || sim->messages[queue->head].at_ns == TIME_NEVER) {
-        heap_remove(sim->heap, slot);
-        return;
-    }
-    if (!queue->parked) {
-        sim_arm(sim, slot, sim_later(sim->messages[queue->head].at_ns, sim->world->now_ns));
-    }
-}
-
 /* ---- sending --------------------------------------------------------------------------------- */
 
 /* How long the next message of a queue takes. */
@@ -188,6 +111,7 @@ static void sim_link_send_reply(struct sim *sim, uint32_t link, const struct sim
     message->reply = sim->answer.reply;
     message->command = request->command;
     if (stalled) {
+        sim_node_seen(sim, link % sim->node_count, FAULT_STALL);
         message->at_ns = TIME_NEVER;
         queue->last_ns = last_ns;
         sim_queue_arm(sim, queue, sim_link_slot(sim, link, SIM_REPLIES));
@@ -227,8 +151,7 @@ static bool sim_source_waits(struct sim *sim, const struct sim_source *source)
     if (node->freezes > 0) {
         return true;
     }
-    return sim->world->partitions != 0 &&
-           sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_HOLD);
+    return sim->world->partitions != 0 && sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_HOLD);
 }
 
 /* With one queue per node (tests only) whoever is late makes all others late. */
@@ -256,7 +179,6 @@ static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
 {
     if (sim_source_waits(sim, source)) {
         source->queue->parked = true;
-        sim_link_count(sim, source->link, SIM_REQUESTS);
         return;
     }
     if (sim_source_shared_waits(sim, source)) {
@@ -267,9 +189,9 @@ static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
     uint32_t stops = sim_node(sim, node)->stops;
     uint32_t index = sim_queue_pop(sim, source->queue);
     struct sim_message *message = &sim->messages[index];
-    struct sim_command command = {source->link, node, message, false, 0};
+    struct sim_command command = {.link = source->link, .node = node, .message = message};
     if (sim->world->partitions != 0 && sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_DROP)) {
-        sim_link_count(sim, source->link, SIM_REQUESTS);
+        sim_link_dropped(sim, source->link, SIM_REQUESTS);
         sim_message_give(sim, index);
         sim_queue_arm(sim, source->queue, source->slot);
         return;
@@ -359,11 +281,9 @@ void sim_link_pop_reply(struct sim *sim, uint32_t link)
     ASSERT(sim_actor(sim, client)->state != SIM_ACTOR_KILLED);
     if (sim->world->partitions != 0 && sim_link_cut(sim, link, SIM_REPLIES, MODE_HOLD)) {
         queue->parked = true;
-        sim_link_count(sim, link, SIM_REPLIES);
         return;
     }
-    bool vanishes =
-        sim->world->partitions != 0 && sim_link_cut(sim, link, SIM_REPLIES, MODE_DROP);
+    bool vanishes = sim->world->partitions != 0 && sim_link_cut(sim, link, SIM_REPLIES, MODE_DROP);
     if (!vanishes && !sim_actor_takes(sim, client)) {
         queue->parked = true;
         return;
@@ -372,7 +292,7 @@ void sim_link_pop_reply(struct sim *sim, uint32_t link)
     struct sim_message message = sim->messages[index];
     sim_message_give(sim, index);
     if (vanishes) {
-        sim_link_count(sim, link, SIM_REPLIES);
+        sim_link_dropped(sim, link, SIM_REPLIES);
         sim->links[link].broken_pending &= message.kind != SIM_BROKEN;
     } else {
         if (message.kind == SIM_BROKEN) {
@@ -410,15 +330,6 @@ static void sim_link_survive(struct sim *sim, uint32_t link, uint32_t count)
     }
 }
 
-static uint32_t sim_queue_count(const struct sim *sim, const struct sim_queue *queue)
-{
-    uint32_t count = 0;
-    for (uint32_t i = queue->head; i != SIM_NONE; i = sim->messages[i].next) {
-        count++;
-    }
-    return count;
-}
-
 static uint32_t sim_link_survivors(struct sim *sim, uint32_t link, enum sim_break how)
 {
     uint32_t waiting = sim_queue_count(sim, &sim->links[link].queue[SIM_REQUESTS]);
@@ -451,12 +362,7 @@ uint32_t sim_link_break(struct sim *sim, uint32_t link, enum sim_break how)
         heap_remove(sim->heap, sim_link_slot(sim, link, SIM_REPLIES));
         broken->broken_pending = false;
     } else {
-        /* What a stalled node kept to itself dies with it; what it sent still arrives. */
-        struct sim_queue *queue = &broken->queue[SIM_REPLIES];
-        while (queue->head != SIM_NONE && sim->messages[queue->head].at_ns == TIME_NEVER) {
-            sim_message_give(sim, sim_queue_pop(sim, queue));
-            lost++;
-        }
+        lost += sim_queue_drop_unsent(sim, &broken->queue[SIM_REPLIES]);
     }
     broken->state = SIM_LINK_BROKEN;
     if (dead) {
@@ -511,14 +417,6 @@ static void sim_link_reconnect(struct sim *sim, uint32_t link)
     int64_t delay_ns = (int64_t)sim_choose(sim, &key, (uint64_t)bound_ns);
     down->refused = false;
     sim_arm(sim, sim_link_slot(sim, link, SIM_DIRECTIONS), sim->world->now_ns + delay_ns);
-}
-
-static void sim_queue_retry(struct sim *sim, struct sim_queue *queue, uint32_t slot)
-{
-    if (queue->parked) {
-        queue->parked = false;
-        sim_queue_arm(sim, queue, slot);
-    }
 }
 
 void sim_link_retry(struct sim *sim, uint32_t link)

@@ -17,8 +17,7 @@ struct redis_call {
 
 static void redis_reply_integer(struct redis_call *call, int64_t integer)
 {
-    call->answer->reply =
-        (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = integer};
+    call->answer->reply = (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = integer};
 }
 
 static void redis_tell(struct redis_call *call, enum history_f f)
@@ -263,8 +262,8 @@ void redis_model_command(struct redis_model *model, const struct redis_ask *ask,
         redis_model_remove(model, ask->resource, ask->true_ns);
     }
     answer->before = *cell;
-    bool ours = cell->present &&
-                memcmp(&cell->value, &ask->command->value, sizeof cell->value) == 0;
+    bool ours =
+        cell->present && memcmp(&cell->value, &ask->command->value, sizeof cell->value) == 0;
     struct redis_call call = {model, ask, cell, answer, ours};
     bool loading = model->error == NODE_ERROR_LOADING + 1;
     if (!loading && !redis_has_script(&call)) {

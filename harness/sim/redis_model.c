@@ -12,8 +12,9 @@ static const struct redis_cell redis_nothing;
 
 static size_t redis_log_bytes(uint32_t writes, uint32_t resources)
 {
-    return writes == 0 ? 0
-                       : resources * sizeof(struct redis_cell) + writes * sizeof(struct redis_write);
+    return writes == 0
+               ? 0
+               : resources * sizeof(struct redis_cell) + writes * sizeof(struct redis_write);
 }
 
 size_t redis_model_bytes(const struct redis_shape *shape)
@@ -109,10 +110,23 @@ void redis_model_synced(struct redis_model *model, uint32_t writes, int64_t true
     model->synced_ns = true_ns;
 }
 
-void redis_model_stop(struct redis_model *model, enum redis_stop how, uint32_t kept)
+const struct redis_cell *redis_model_stored(const struct redis_model *model, uint32_t resource)
+{
+    ASSERT(resource < model->resource_count);
+    switch ((enum redis_recovery)model->recovery) {
+    case REDIS_RECOVERS_ALL:
+        return &model->cells[resource];
+    case REDIS_RECOVERS_NOTHING:
+        return &redis_nothing;
+    case REDIS_RECOVERS_BASE:
+        return &model->cells[model->resource_count + resource];
+    }
+    UNREACHABLE();
+}
+
+void redis_model_prepare_stop(struct redis_model *model, enum redis_stop how, uint32_t kept)
 {
     ASSERT(!model->stopped);
-    model->stopped = true;
     if (model->fsync == FSYNC_NONE) {
         model->recovery = REDIS_RECOVERS_NOTHING;
         return;
@@ -127,27 +141,18 @@ void redis_model_stop(struct redis_model *model, enum redis_stop how, uint32_t k
     model->recovery = REDIS_RECOVERS_BASE;
 }
 
-const struct redis_cell *redis_model_stored(const struct redis_model *model, uint32_t resource)
+void redis_model_stop(struct redis_model *model)
 {
-    ASSERT(model->stopped);
-    ASSERT(resource < model->resource_count);
-    switch ((enum redis_recovery)model->recovery) {
-    case REDIS_RECOVERS_ALL:
-        return &model->cells[resource];
-    case REDIS_RECOVERS_NOTHING:
-        return &redis_nothing;
-    case REDIS_RECOVERS_BASE:
-        return &model->cells[model->resource_count + resource];
+    ASSERT(!model->stopped);
+    for (uint32_t i = 0; i < model->resource_count; i++) {
+        model->cells[i] = *redis_model_stored(model, i);
     }
-    UNREACHABLE();
+    model->stopped = true;
 }
 
 void redis_model_start(struct redis_model *model, int64_t true_ns)
 {
     ASSERT(model->stopped);
-    for (uint32_t i = 0; i < model->resource_count; i++) {
-        model->cells[i] = *redis_model_stored(model, i);
-    }
     model->stopped = false;
     model->scripts = 0;
     model->synced_ns = true_ns;

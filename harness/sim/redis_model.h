@@ -85,16 +85,19 @@ uint32_t redis_model_unsynced(struct redis_model *model, int64_t true_ns);
 /* An fsync of the first `writes` of them has just come back. */
 void redis_model_synced(struct redis_model *model, uint32_t writes, int64_t true_ns);
 
-/* The process stops. Which of what it knew can be read back: */
+/* The process is about to stop. Which of what it knows can be read back: */
 enum redis_stop {
     REDIS_STOP_KILLED, /* all that was written to the file, if there is one */
     REDIS_STOP_CLEAN,  /* the same, and synced */
     REDIS_STOP_POWER,  /* what was synced, and `kept` of the writes after it */
 };
-void redis_model_stop(struct redis_model *model, enum redis_stop how, uint32_t kept);
+void redis_model_prepare_stop(struct redis_model *model, enum redis_stop how, uint32_t kept);
 
-/* What the next start will find of a resource; meaningful while stopped. */
+/* What will be found of a resource; between prepare_stop and stop. */
 const struct redis_cell *redis_model_stored(const struct redis_model *model, uint32_t resource);
+
+/* The process is gone: the cells are what its file holds. Their dates run on. */
+void redis_model_stop(struct redis_model *model);
 
 /* The process starts: memory is what the file holds; the script cache is empty. */
 void redis_model_start(struct redis_model *model, int64_t true_ns);

@@ -18,12 +18,13 @@
 #include "harness/store.h"
 
 enum {
-    SIM_NONE = UINT32_MAX,
-    SIM_TIE_AGAIN = 1,           /* after a freeze: first the actor goes on where it stopped, ... */
-    SIM_TIE_ARRIVED = 2,         /* ... then come replies, in order of arrival, ... */
-    SIM_TIE_TIMER = 0x7fffffff,  /* ... then the timer, as an event loop does it */
-    SIM_TIE_DRAWN = 0x80000000u, /* all else: drawn from the seed */
+    SIM_TIE_AGAIN = 1,          /* after a freeze: first the actor goes on where it stopped, ... */
+    SIM_TIE_ARRIVED = 2,        /* ... then come replies, in order of arrival, ... */
+    SIM_TIE_TIMER = 0x7fffffff, /* ... then the timer, as an event loop does it */
 };
+
+#define SIM_NONE      UINT32_MAX  /* no message, no link */
+#define SIM_TIE_DRAWN 0x80000000u /* all else: drawn from the seed, and behind these */
 
 #define SIM_RECONNECT_NS_MIN (10 * NS_PER_MS) /* lockcore/drivers/redis.h */
 #define SIM_RECONNECT_NS_MAX NS_PER_S
@@ -35,7 +36,7 @@ enum sim_phase { SIM_PHASE_FAULTS, SIM_PHASE_AUDIT, SIM_PHASE_OVER };
 struct sim_world {
     int64_t now_ns; /* true time */
     uint64_t steps;
-    uint8_t phase; /* enum sim_phase */
+    uint8_t phase;    /* enum sim_phase */
     bool out_of_time; /* the clients did not finish by themselves */
     bool overflowed;  /* more messages in flight than there is room for */
     uint32_t clients_left;
@@ -46,6 +47,8 @@ struct sim_world {
     uint64_t losers; /* LOSE_REPLY */
     uint64_t delays; /* DELAY_COMMAND */
     uint64_t slows;
+    uint64_t stalls;
+    uint64_t refusals;
     int64_t begun_ns[SCENARIO_FAULTS_MAX];
     int64_t seen[SCENARIO_FAULTS_MAX]; /* how much of it was observed; by kind */
     uint32_t message_free;             /* a list of given-back messages */
@@ -89,6 +92,7 @@ struct sim_link {
     uint8_t state;       /* enum sim_link_state */
     bool refused;        /* the last attempt to connect failed; waits for a heal */
     bool broken_pending; /* BROKEN is under way to the client */
+    bool dropped;        /* a partition made bytes of it vanish */
 };
 
 /* What an old connection of a link still has to deliver; the replies go nowhere. */
@@ -137,11 +141,12 @@ struct sim_actor {
 struct sim_node {
     struct clock wall;
     bool up;
+    uint8_t downs; /* faults that keep it down */
     uint8_t freezes;
     uint8_t stalls;
-    uint32_t stops;         /* crashes and promotions so far */
-    int64_t jumped_ns;      /* when its clock last jumped, and by which fault */
-    int64_t bent_ns;        /* when its rate was last wrong, and by which fault */
+    uint32_t stops;    /* crashes and promotions so far */
+    int64_t jumped_ns; /* when its clock last jumped, and by which fault */
+    int64_t bent_ns;   /* when its rate was last wrong, and by which fault */
     int32_t jump_fault;
     int32_t rate_fault;
     int64_t shared_ns; /* shared queue (tests only): nothing is delivered before */
@@ -149,12 +154,12 @@ struct sim_node {
 
 /* How the slots of the heap are numbered. */
 struct sim_slots {
-    uint32_t wakes;    /* + actor */
-    uint32_t thaws;    /* + actor */
-    uint32_t stores;   /* + actor */
-    uint32_t links;    /* + 3 * link + direction, or 2: connect */
-    uint32_t lanes;    /* + lane */
-    uint32_t keys;     /* + node * resources + resource */
+    uint32_t wakes;  /* + actor */
+    uint32_t thaws;  /* + actor */
+    uint32_t stores; /* + actor */
+    uint32_t links;  /* + 3 * link + direction, or 2: connect */
+    uint32_t lanes;  /* + lane */
+    uint32_t keys;   /* + node * resources + resource */
     uint32_t count;
 };
 
@@ -190,7 +195,7 @@ struct sim {
     char *extra;
     struct sim_message *messages;
 
-    struct recorder *recorder; /* of the step under way */
+    struct recorder *recorder;    /* of the step under way */
     struct actor_effects effects; /* scratch of a step */
     struct schedule_actions actions;
     struct redis_answer answer;
@@ -270,6 +275,27 @@ void sim_actor_kill(struct sim *sim, uint32_t client, enum history_cause cause);
 void sim_actor_rearm(struct sim *sim, uint32_t client); /* its clock was bent */
 void sim_actor_tell_lease(struct sim *sim, uint32_t client, int32_t fault);
 
+/* ---- queues.c: messages and their order ------------------------------------------------------ */
+
+/* Take a message from those given back, or a fresh one. SIM_NONE ends the run. */
+uint32_t sim_message_take(struct sim *sim);
+void sim_message_give(struct sim *sim, uint32_t index);
+
+void sim_queue_push(struct sim *sim, struct sim_queue *queue, uint32_t index);
+void sim_queue_push_front(struct sim *sim, struct sim_queue *queue, uint32_t index);
+uint32_t sim_queue_pop(struct sim *sim, struct sim_queue *queue);
+uint32_t sim_queue_count(const struct sim *sim, const struct sim_queue *queue);
+
+/* Both return how many messages were lost. */
+uint32_t sim_queue_drop_all(struct sim *sim, struct sim_queue *queue);
+uint32_t sim_queue_drop_unsent(struct sim *sim, struct sim_queue *queue);
+
+/* Make the queue's slot pending for its head, if there is one that is under way. */
+void sim_queue_arm(struct sim *sim, struct sim_queue *queue, uint32_t slot);
+
+/* Look again at a head that could not be delivered. */
+void sim_queue_retry(struct sim *sim, struct sim_queue *queue, uint32_t slot);
+
 /* ---- links.c: connections -------------------------------------------------------------------- */
 
 void sim_links_init(struct sim *sim);
@@ -302,6 +328,7 @@ struct sim_command {
     uint32_t link;
     uint32_t node;
     struct sim_message *message;
+    uint8_t moment;   /* TRIGGER_ARRIVAL, TRIGGER_COMMAND */
     bool lost;        /* out: the reply must not go out */
     int64_t delay_ns; /* out: it must not arrive yet */
 };
@@ -311,10 +338,18 @@ void sim_command_arrives(struct sim *sim, struct sim_command *command);
 void sim_command_execute(struct sim *sim, struct sim_command *command);
 void sim_key_pop(struct sim *sim, uint32_t key);
 void sim_node_rearm(struct sim *sim, uint32_t node); /* its clock was bent */
-void sim_node_stop(struct sim *sim, uint32_t node, enum redis_stop how, uint32_t kept);
+
+/* A node's process ends or changes. */
+struct sim_turn {
+    uint32_t node;
+    int32_t fault;
+    enum history_cause cause;
+};
 /* Return how many keys were lost. */
-uint32_t sim_node_start(struct sim *sim, uint32_t node, int32_t fault);
-uint32_t sim_node_promote(struct sim *sim, uint32_t node, int64_t lag_ns, int32_t fault);
+uint32_t sim_node_stop(struct sim *sim, const struct sim_turn *turn, enum redis_stop how,
+                       uint32_t kept);
+void sim_node_start(struct sim *sim, const struct sim_turn *turn);
+uint32_t sim_node_promote(struct sim *sim, const struct sim_turn *turn, int64_t lag_ns);
 uint32_t sim_node_evict(struct sim *sim, uint32_t node, int32_t fault);
 
 /* ---- faults.c -------------------------------------------------------------------------------- */
@@ -325,13 +360,14 @@ void sim_faults_act(struct sim *sim, struct sim_command *command);
 /* Is this direction of a link cut in this mode? */
 bool sim_link_cut(const struct sim *sim, uint32_t link, uint32_t direction,
                   enum partition_mode mode);
-/* What the latency faults in force add at most: amount, and jitter to draw from. */
-void sim_link_latency(const struct sim *sim, uint32_t link, uint32_t direction, int64_t *amount_ns,
+/* What the latency faults in force add: amount, and jitter to draw from. */
+void sim_link_latency(struct sim *sim, uint32_t link, uint32_t direction, int64_t *amount_ns,
                       int64_t *jitter_ns);
-/* Slow faults in force on a client. */
-void sim_actor_lateness(const struct sim *sim, uint32_t client, int64_t *amount_ns,
-                        int64_t *jitter_ns);
-/* Count what partition faults held or dropped on this link. */
-void sim_link_count(struct sim *sim, uint32_t link, uint32_t direction);
+/* The same of the slow faults in force on a client. */
+void sim_actor_lateness(struct sim *sim, uint32_t client, int64_t *amount_ns, int64_t *jitter_ns);
+/* A message was dropped on this link by the partitions in force. */
+void sim_link_dropped(struct sim *sim, uint32_t link, uint32_t direction);
+/* A stalled node kept a reply; a node refused a command. */
+void sim_node_seen(struct sim *sim, uint32_t node, enum fault_kind kind);
 
 #endif

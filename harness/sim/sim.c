@@ -1,0 +1,368 @@
+/* sim.c: the world in virtual time: its block, its steps, its phases. */
+#include "harness/sim/state.h"
+
+#include "base/assert.h"
+#include "base/duration.h"
+
+#include <string.h>
+
+enum {
+    SIM_LANES_MAX = 64,
+    SIM_MESSAGES_MIN = 16384,
+    SIM_MESSAGES_PER_LINK = 32,
+    SIM_WRITES_MAX = 512, /* unsynced or unreplicated, a node */
+};
+
+/* ---- draws and records ----------------------------------------------------------------------- */
+
+uint64_t sim_choose(const struct sim *sim, const struct choice *key, uint64_t bound)
+{
+    ASSERT(bound > 0);
+    enum choice_kind kind = (enum choice_kind)key->kind;
+    uint64_t value = 0;
+    if (sim->choices != NULL && choices_find(sim->choices, kind, key->subject, key->nth, &value)) {
+        return value % bound;
+    }
+    struct random_stream word = {choice_default(sim->plan->seed, kind, key->subject, key->nth)};
+    return random_below(&word, bound);
+}
+
+static inline uint32_t sim_tie(struct sim *sim, uint32_t slot)
+{
+    uint32_t nth = sim->ties[slot]++;
+    if (sim->choices != NULL) {
+        struct choice key = {CHOICE_TIE, slot, nth, 0};
+        return SIM_TIE_DRAWN | (uint32_t)sim_choose(sim, &key, SIM_TIE_DRAWN);
+    }
+    uint64_t word = choice_default(sim->plan->seed, CHOICE_TIE, slot, nth);
+    struct random_stream stream = {word};
+    return SIM_TIE_DRAWN | (uint32_t)random_below(&stream, SIM_TIE_DRAWN);
+}
+
+void sim_arm(struct sim *sim, uint32_t slot, int64_t time_ns)
+{
+    ASSERT(time_ns >= sim->world->now_ns);
+    heap_set(sim->heap, slot, time_ns, sim_tie(sim, slot));
+}
+
+void sim_arm_world(struct sim *sim)
+{
+    int64_t due_ns = sim->schedule->next_ns;
+    due_ns = due_ns < sim->world->deadline_ns ? due_ns : sim->world->deadline_ns;
+    sim_arm(sim, 0, sim_later(due_ns, sim->world->now_ns));
+}
+
+struct history_event sim_event(enum history_kind kind, enum history_f f)
+{
+    struct history_event event;
+    memset(&event, 0, sizeof event);
+    event.kind = (uint8_t)kind;
+    event.f = (uint8_t)f;
+    event.process = HISTORY_NOBODY;
+    event.node = HISTORY_NO_NODE;
+    event.fault = HISTORY_NO_FAULT;
+    return event;
+}
+
+void sim_record(struct sim *sim, struct history_event *event)
+{
+    event->time_ns = sim->world->now_ns;
+    sim->recorder->event(sim->recorder, event);
+}
+
+/* ---- the block ------------------------------------------------------------------------------- */
+
+static size_t sim_align(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
+
+static bool plan_has(const struct plan *plan, enum fault_kind kind)
+{
+    for (size_t i = 0; i < plan->scenario.fault_count; i++) {
+        if (plan->scenario.faults[i].kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void sim_shape(struct sim *sim, const struct plan *plan)
+{
+    const struct scenario *scenario = &plan->scenario;
+    sim->actor_count = (uint32_t)scenario->client_count + 1;
+    sim->node_count = (uint32_t)scenario->node_count;
+    sim->resource_count = (uint32_t)scenario->resource_count;
+    sim->link_count = sim->actor_count * sim->node_count;
+    sim->lane_count = sim->link_count < SIM_LANES_MAX ? sim->link_count : SIM_LANES_MAX;
+    sim->message_max = SIM_MESSAGES_MIN + sim->link_count * SIM_MESSAGES_PER_LINK;
+    sim->shape = (struct redis_shape){
+        .resource_count = sim->resource_count,
+        .disk_writes_max = plan_has(plan, FAULT_POWER_LOSS) ? SIM_WRITES_MAX : 0,
+        .replica_writes_max = plan_has(plan, FAULT_FAILOVER) ? SIM_WRITES_MAX : 0,
+    };
+    sim->actor_stride = sim_align(sizeof(struct sim_actor) + actor_bytes(sim->resource_count));
+    sim->node_stride = sim_align(sizeof(struct sim_node) + redis_model_bytes(&sim->shape));
+    struct sim_slots *slots = &sim->slots;
+    slots->wakes = 1;
+    slots->thaws = slots->wakes + sim->actor_count;
+    slots->stores = slots->thaws + sim->actor_count;
+    slots->links = slots->stores + sim->actor_count;
+    slots->lanes = slots->links + 3 * sim->link_count;
+    slots->keys = slots->lanes + sim->lane_count;
+    slots->count = slots->keys + sim->node_count * sim->resource_count;
+}
+
+/* Give the next `bytes` of the block to a part. */
+static char *sim_part(const struct sim *sim, size_t *used, size_t bytes)
+{
+    char *part = sim->block + *used;
+    *used = sim_align(*used + bytes);
+    ASSERT(*used <= sim->block_bytes_max);
+    return part;
+}
+
+static size_t sim_block_bytes(const struct sim *sim)
+{
+    size_t parts = 11; /* each may be padded */
+    return 16 * parts + sizeof(struct sim_world) + sizeof(struct schedule) +
+           heap_bytes(sim->slots.count) + sim->slots.count * sizeof(uint32_t) +
+           sim->actor_count * sim->actor_stride + sim->node_count * sim->node_stride +
+           sim->link_count * sizeof(struct sim_link) + sim->lane_count * sizeof(struct sim_lane) +
+           sim->resource_count * sizeof(struct store_cell) + sim->extra_bytes +
+           sim->message_max * sizeof(struct sim_message);
+}
+
+static void sim_lay_out(struct sim *sim)
+{
+    size_t used = 0;
+    sim->world = (void *)sim_part(sim, &used, sizeof *sim->world);
+    sim->schedule = (void *)sim_part(sim, &used, sizeof *sim->schedule);
+    sim->heap = (void *)sim_part(sim, &used, heap_bytes(sim->slots.count));
+    sim->ties = (void *)sim_part(sim, &used, sim->slots.count * sizeof(uint32_t));
+    sim->actors = sim_part(sim, &used, sim->actor_count * sim->actor_stride);
+    sim->nodes = sim_part(sim, &used, sim->node_count * sim->node_stride);
+    sim->links = (void *)sim_part(sim, &used, sim->link_count * sizeof(struct sim_link));
+    sim->lanes = (void *)sim_part(sim, &used, sim->lane_count * sizeof(struct sim_lane));
+    sim->store = (void *)sim_part(sim, &used, sim->resource_count * sizeof(struct store_cell));
+    sim->extra = sim_part(sim, &used, sim->extra_bytes);
+    sim->messages = (void *)sim_part(sim, &used, sim->message_max * sizeof(struct sim_message));
+}
+
+struct result sim_create(struct arena *arena, const struct plan *plan,
+                         const struct sim_options *options, struct sim **sim, struct text *why)
+{
+    struct sim *made = arena_take(arena, sizeof *made);
+    if (made == NULL) {
+        text_add(why, "no memory for a simulator; give it a larger arena");
+        return result_error(ERROR_LIMIT);
+    }
+    made->choices = options->choices;
+    made->extra_bytes = options->extra_bytes;
+    sim_shape(made, plan);
+    /* Another seed may draw faults that need the nodes' logs. */
+    struct redis_shape logs = made->shape;
+    logs.disk_writes_max = SIM_WRITES_MAX;
+    logs.replica_writes_max = SIM_WRITES_MAX;
+    made->block_bytes_max =
+        sim_block_bytes(made) + sim_align(made->node_count * redis_model_bytes(&logs));
+    made->block = arena_take(arena, made->block_bytes_max);
+    if (made->block == NULL) {
+        text_add(why, "no memory for a world of %u clients and %u nodes (%zu bytes)",
+                 made->actor_count - 1, made->node_count, made->block_bytes_max);
+        return result_error(ERROR_LIMIT);
+    }
+    *sim = made;
+    return RESULT_OK;
+}
+
+void *sim_extra(struct sim *sim)
+{
+    return sim->extra;
+}
+
+int64_t sim_true_ns(const struct sim *sim)
+{
+    return sim->world->now_ns;
+}
+
+uint64_t sim_steps(const struct sim *sim)
+{
+    return sim->world->steps;
+}
+
+size_t sim_snapshot_bytes(const struct sim *sim)
+{
+    return (size_t)((char *)&sim->messages[sim->world->message_used] - sim->block);
+}
+
+size_t sim_snapshot_bytes_max(const struct sim *sim)
+{
+    return sim->block_bytes_max;
+}
+
+void sim_save(const struct sim *sim, void *memory)
+{
+    memcpy(memory, sim->block, sim_snapshot_bytes(sim));
+}
+
+void sim_restore(struct sim *sim, const void *memory)
+{
+    struct sim_world world;
+    memcpy(&world, memory, sizeof world);
+    size_t bytes = (size_t)((char *)&sim->messages[world.message_used] - sim->block);
+    memcpy(sim->block, memory, bytes);
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+void sim_reset(struct sim *sim, const struct plan *plan)
+{
+    sim->plan = plan;
+    sim_shape(sim, plan);
+    ASSERT(sim_block_bytes(sim) <= sim->block_bytes_max);
+    sim_lay_out(sim);
+    client_program_init(&sim->program, plan, false);
+    client_program_init(&sim->audit, plan, true);
+    struct sim_world *world = sim->world;
+    memset(world, 0, sizeof *world);
+    world->message_free = SIM_NONE;
+    world->clients_left = sim->actor_count - 1;
+    world->deadline_ns = plan->scenario.duration_ns;
+    schedule_init(sim->schedule, plan);
+    heap_init(sim->heap, sim->slots.count);
+    memset(sim->ties, 0, sim->slots.count * sizeof(uint32_t));
+    memset(sim->store, 0, sim->resource_count * sizeof(struct store_cell));
+    memset(sim->extra, 0, sim->extra_bytes);
+    for (uint32_t node = 0; node < sim->node_count; node++) {
+        sim_node_init(sim, node);
+    }
+    sim_links_init(sim);
+    for (uint32_t client = 0; client < sim->actor_count; client++) {
+        sim_actor_init(sim, client);
+    }
+    for (uint32_t client = 0; client + 1 < sim->actor_count; client++) {
+        sim_arm(sim, sim->slots.wakes + client, 0);
+    }
+    sim_arm_world(sim);
+}
+
+static void sim_over(struct sim *sim, enum history_cause cause)
+{
+    struct history_event event = sim_event(HISTORY_PHASE, HISTORY_RUN_END);
+    event.cause = (uint8_t)cause;
+    sim_record(sim, &event);
+    sim->world->phase = SIM_PHASE_OVER;
+}
+
+/* Every fault ends; from here on the lock must come free again, which the auditor tries. */
+static void sim_heal(struct sim *sim)
+{
+    struct sim_world *world = sim->world;
+    const struct scenario *scenario = &sim->plan->scenario;
+    uint32_t auditor = sim->actor_count - 1;
+    schedule_heal(sim->schedule, sim->plan, world->now_ns, &sim->actions);
+    sim_faults_act(sim, NULL);
+    for (uint32_t client = 0; client < auditor; client++) {
+        uint8_t state = sim_actor(sim, client)->state;
+        if (state == SIM_ACTOR_NEW || state == SIM_ACTOR_RUNNING) {
+            world->out_of_time = true;
+            sim_actor_kill(sim, client, CAUSE_DEADLINE);
+        }
+    }
+    struct history_event event = sim_event(HISTORY_PHASE, HISTORY_HEALED);
+    sim_record(sim, &event);
+    world->phase = SIM_PHASE_AUDIT;
+    world->clients_left = 1;
+    /* Longer than a lock may take to come free, so that a late one is told from a lost one. */
+    world->deadline_ns = world->now_ns + 2 * scenario->lock.ttl_ns + scenario->bound_ns;
+    sim_arm(sim, sim->slots.wakes + auditor, world->now_ns);
+    sim_arm_world(sim);
+}
+
+static void sim_world_pop(struct sim *sim)
+{
+    struct sim_world *world = sim->world;
+    if (world->now_ns >= sim->schedule->next_ns) {
+        schedule_time(sim->schedule, sim->plan, world->now_ns, &sim->actions);
+        sim_faults_act(sim, NULL);
+    }
+    if (world->now_ns < world->deadline_ns) {
+        sim_arm_world(sim);
+    } else if (world->phase == SIM_PHASE_FAULTS) {
+        sim_heal(sim);
+    } else {
+        sim_over(sim, CAUSE_DEADLINE);
+    }
+}
+
+static void sim_pop_link(struct sim *sim, uint32_t number)
+{
+    switch (number % 3) {
+    case SIM_REQUESTS:
+        sim_link_pop_request(sim, number / 3);
+        return;
+    case SIM_REPLIES:
+        sim_link_pop_reply(sim, number / 3);
+        return;
+    default:
+        sim_link_pop_connect(sim, number / 3);
+        return;
+    }
+}
+
+static void sim_pop(struct sim *sim, uint32_t slot)
+{
+    const struct sim_slots *slots = &sim->slots;
+    if (slot == 0) {
+        sim_world_pop(sim);
+    } else if (slot >= slots->keys) {
+        sim_key_pop(sim, slot - slots->keys);
+    } else if (slot >= slots->lanes) {
+        sim_lane_pop(sim, slot - slots->lanes);
+    } else if (slot >= slots->links) {
+        sim_pop_link(sim, slot - slots->links);
+    } else if (slot >= slots->stores) {
+        sim_actor_store(sim, slot - slots->stores);
+    } else if (slot >= slots->thaws) {
+        sim_actor_thawed(sim, slot - slots->thaws);
+    } else {
+        sim_actor_wake(sim, slot - slots->wakes);
+    }
+}
+
+bool sim_step(struct sim *sim, struct recorder *recorder)
+{
+    struct sim_world *world = sim->world;
+    if (world->phase == SIM_PHASE_OVER) {
+        return false;
+    }
+    struct heap_entry entry = *heap_first(sim->heap);
+    ASSERT(sim->heap->count > 0); /* the world's own slot is always pending */
+    ASSERT(entry.time_ns >= world->now_ns);
+    sim->recorder = recorder;
+    heap_remove(sim->heap, entry.slot);
+    world->now_ns = entry.time_ns;
+    world->steps++;
+    sim_pop(sim, entry.slot);
+    if (world->overflowed || recorder->should_stop(recorder)) {
+        sim_over(sim, CAUSE_STOPPED);
+    } else if (world->clients_left == 0 && world->phase == SIM_PHASE_FAULTS) {
+        sim_heal(sim);
+    } else if (world->clients_left == 0 && world->phase == SIM_PHASE_AUDIT) {
+        sim_over(sim, world->out_of_time ? CAUSE_DEADLINE : CAUSE_ALL_DONE);
+    }
+    return world->phase != SIM_PHASE_OVER;
+}
+
+struct result sim_run(struct sim *sim, struct recorder *recorder, struct text *why)
+{
+    while (sim_step(sim, recorder)) {
+    }
+    if (sim->world->overflowed) {
+        text_add(why, "more than %u messages were under way at once; let clients send less",
+                 sim->message_max);
+        return result_error(ERROR_LIMIT);
+    }
+    return RESULT_OK;
+}
