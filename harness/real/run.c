@@ -1,0 +1,394 @@
+/* run.c: world_real: one run of a plan on real servers, from start to end. */
+#include "harness/real/run.h"
+
+#include "base/assert.h"
+#include "base/version.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { RUN_ARENA_BYTES_MAX = 1 << 28 };
+
+void run_fail(struct run *run, struct result result, const char *why)
+{
+    ASSERT(result_failed(result));
+    if (!result_failed(run->outcome)) {
+        run->outcome = result;
+        text_clear(run->why);
+        text_add(run->why, "%s", why);
+    }
+    run->over = true;
+}
+
+int64_t run_true_ns(const struct run *run)
+{
+    return loop_now_ns() - run->start_ns;
+}
+
+void run_emit(struct run *run, const struct history_event *event)
+{
+    if (!run->going) {
+        return; /* a connection that is made before the run has begun */
+    }
+    run->recorder->event(run->recorder, event);
+    if (run->recorder->should_stop != NULL && run->recorder->should_stop(run->recorder)) {
+        run->stopped = true;
+        run->over = true;
+    }
+}
+
+void run_emit_early(struct run *run, const struct history_event *event)
+{
+    struct history_event shifted = *event;
+    int64_t earlier_ns = run->start_ns - run->prepared_ns;
+    shifted.time_ns -= earlier_ns;
+    if (shifted.until_ns != 0 && shifted.until_ns != TIME_NEVER) {
+        shifted.until_ns -= earlier_ns;
+    }
+    run_emit(run, &shifted);
+}
+
+void run_turn(struct run *run)
+{
+    (void)uv_run(&run->loop, UV_RUN_ONCE);
+}
+
+static void run_emit_phase(struct run *run, enum history_f f, enum history_cause cause)
+{
+    struct history_event event = {
+        .time_ns = run_true_ns(run),
+        .kind = HISTORY_PHASE,
+        .f = (uint8_t)f,
+        .cause = (uint8_t)cause,
+        .process = HISTORY_NOBODY,
+        .node = HISTORY_NO_NODE,
+        .fault = HISTORY_NO_FAULT,
+    };
+    run_emit(run, &event);
+}
+
+/* ---- what wakes the run --------------------------------------------------------------------- */
+
+static void run_on_signal(uv_signal_t *handle, int signal)
+{
+    struct run *run = handle->data;
+    run_fail(run, result_error(ERROR_INTERRUPTED),
+             signal == SIGINT ? "interrupted" : "asked to end by SIGTERM");
+}
+
+static void run_on_schedule(struct loop_alarm *alarm)
+{
+    struct run *run = alarm->context;
+    if (!run->over) {
+        run_faults_time(run);
+    }
+}
+
+static void run_keys_watch(struct run *run)
+{
+    loop_alarm_set(&run->keys_alarm, keys_next_ns(run->keys));
+}
+
+static void run_on_keys(struct loop_alarm *alarm)
+{
+    struct run *run = alarm->context;
+    keys_time(run->keys, loop_now_ns());
+    run_keys_watch(run);
+}
+
+static void run_on_nodes(struct loop_alarm *alarm)
+{
+    run_nodes_look(alarm->context);
+}
+
+static void run_on_links(struct loop_alarm *alarm)
+{
+    run_faults_links(alarm->context);
+}
+
+static void run_on_phase(struct loop_alarm *alarm)
+{
+    (void)alarm; /* it ends the wait; the phase looks at the clock itself */
+}
+
+static void run_on_key(void *data, const struct history_event *event)
+{
+    run_emit_early(data, event);
+}
+
+static struct result run_make_loop(struct run *run, struct text *why)
+{
+    static const int numbers[2] = {SIGTERM, SIGINT};
+    if (uv_loop_init(&run->loop) != 0) {
+        text_add(why, "no event loop to be had: %s", strerror(errno));
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    for (int i = 0; i < 2; i++) {
+        run->signals[i].data = run;
+        if (uv_signal_init(&run->loop, &run->signals[i]) != 0 ||
+            uv_signal_start(&run->signals[i], run_on_signal, numbers[i]) != 0) {
+            text_add(why, "no signal handler to be had");
+            return result_error(ERROR_ENVIRONMENT);
+        }
+        uv_unref((uv_handle_t *)&run->signals[i]);
+    }
+    TRY(loop_alarm_init(&run->schedule_alarm, &run->loop, run_on_schedule, run, why));
+    TRY(loop_alarm_init(&run->keys_alarm, &run->loop, run_on_keys, run, why));
+    TRY(loop_alarm_init(&run->nodes_alarm, &run->loop, run_on_nodes, run, why));
+    TRY(loop_alarm_init(&run->links_alarm, &run->loop, run_on_links, run, why));
+    return loop_alarm_init(&run->phase_alarm, &run->loop, run_on_phase, run, why);
+}
+
+/* ---- prepare -------------------------------------------------------------------------------- */
+
+/* A port that is bound and never listens: connections to it are refused. */
+static struct result run_reserve_nowhere(struct run *run, struct text *why)
+{
+    struct sockaddr_in address;
+    socklen_t bytes = sizeof address;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    run->nowhere_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (run->nowhere_fd < 0 ||
+        bind(run->nowhere_fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
+        getsockname(run->nowhere_fd, (struct sockaddr *)&address, &bytes) != 0) {
+        text_add(why, "no free port on 127.0.0.1: %s", strerror(errno));
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    run->nowhere_port = ntohs(address.sin_port);
+    return RESULT_OK;
+}
+
+static struct result run_take_memory(struct run *run, struct text *why)
+{
+    size_t clients = (size_t)run->client_count + 1;
+    size_t resources = (size_t)run->plan->scenario.resource_count;
+    run->clients = arena_take(&run->arena, clients * sizeof run->clients[0]);
+    run->cells = arena_take(&run->arena, resources * sizeof run->cells[0]);
+    run->resource_names = arena_take(&run->arena, resources * sizeof run->resource_names[0]);
+    run->controls = client_controls_map((int32_t)clients);
+    bool enough = run->clients != NULL && run->cells != NULL && run->resource_names != NULL &&
+                  run->controls != NULL;
+    for (size_t i = 0; i < resources && enough; i++) {
+        char name[CLIENT_RESOURCE_NAME_BYTES];
+        client_resource_name((uint32_t)i, name);
+        run->resource_names[i] = arena_copy_text(&run->arena, name, strlen(name));
+        enough = run->resource_names[i] != NULL;
+    }
+    for (size_t i = 0; i < clients && enough; i++) {
+        run->clients[i].leases =
+            arena_take(&run->arena, resources * sizeof run->clients[i].leases[0]);
+        enough = run->clients[i].leases != NULL;
+    }
+    if (!enough) {
+        text_add(why, "no memory for %zu clients and %zu resources", clients, resources);
+        return result_error(ERROR_LIMIT);
+    }
+    return RESULT_OK;
+}
+
+static struct result run_make_proxies(struct run *run, struct text *why)
+{
+    struct keys_options keys = {
+        .node_count = run->node_count,
+        .resource_count = (uint32_t)run->plan->scenario.resource_count,
+        .resource_names = run->resource_names,
+        .start_ns = run->prepared_ns,
+        .emit = run_on_key,
+        .emit_data = run,
+    };
+    run->keys = keys_new(&keys);
+    if (run->keys == NULL) {
+        text_add(why, "no memory for the view of keys");
+        return result_error(ERROR_LIMIT);
+    }
+    struct proxy_options options = {
+        .client_count = run->client_count + 1,
+        .node_count = run->node_count,
+        .keys = run->keys,
+        .callbacks = {.data = run, .arrival = run_arrival, .reply = run_reply},
+        .seed = run->plan->seed,
+    };
+    TRY(proxy_start(&run->loop, &options, &run->proxy, why));
+    for (int32_t i = 0; i < run->node_count; i++) {
+        proxy_node_set(run->proxy, i, (uint16_t)run->nodes[i].node.port);
+    }
+    return RESULT_OK;
+}
+
+/* Servers start while clients are forked; clients are forked before there is a loop. */
+static struct result run_prepare(struct run *run, struct text *why)
+{
+    TRY(guard_start(&run->guard, run->options->run_directory, why));
+    TRY(run_take_memory(run, why));
+    TRY(run_reserve_nowhere(run, why));
+    TRY(run_nodes_start(run, why));
+    TRY(run_clients_start(run, why));
+    TRY(run_make_loop(run, why));
+    TRY(run_nodes_wait(run, why));
+    run->prepared_ns = loop_now_ns();
+    schedule_init(&run->schedule, run->plan);
+    TRY(run_loading_start(run, why));
+    TRY(run_make_proxies(run, why));
+    return run_clients_connect(run, why);
+}
+
+/* ---- phases --------------------------------------------------------------------------------- */
+
+/* Turn the loop until `reached`, or until `deadline_ns`, or until it is over. */
+static void run_until(struct run *run, bool (*reached)(const struct run *run), int64_t deadline_ns)
+{
+    loop_alarm_set(&run->phase_alarm, deadline_ns);
+    while (!run->over && !reached(run) && loop_now_ns() < deadline_ns) {
+        run_keys_watch(run);
+        run_turn(run);
+    }
+    loop_alarm_set(&run->phase_alarm, TIME_NEVER);
+}
+
+static bool run_all_done(const struct run *run)
+{
+    return run_clients_are(run, RUN_CLIENT_DONE);
+}
+
+static bool run_all_gone(const struct run *run)
+{
+    return run_clients_are(run, RUN_CLIENT_GONE);
+}
+
+static bool run_audit_done(const struct run *run)
+{
+    return run->clients[run->client_count].state >= RUN_CLIENT_DONE;
+}
+
+static bool run_never(const struct run *run)
+{
+    (void)run;
+    return false;
+}
+
+static void run_go(struct run *run)
+{
+    run->going = true;
+    for (int32_t i = 0; i < run->client_count; i++) {
+        run_client_begin(run, i);
+    }
+    run_faults_watch(run);
+    loop_alarm_set(&run->nodes_alarm, loop_now_ns() + NS_PER_S / 4);
+    run_until(run, run_all_done, run->start_ns + run->plan->scenario.duration_ns);
+}
+
+/* End all faults, let clients leave their sections, then record that all is healed. */
+static void run_heal(struct run *run)
+{
+    const struct scenario *scenario = &run->plan->scenario;
+    int64_t patience_ns =
+        scenario->hold_ns + scenario->lock.ttl_ns + RUN_PATIENCE_SECONDS * NS_PER_S;
+    if (!run->over) {
+        run_faults_heal(run);
+        run_until(run, run_nodes_up, loop_now_ns() + RUN_START_SECONDS * NS_PER_S);
+    }
+    if (!run->over && !run_nodes_up(run)) {
+        run_fail(run, result_error(ERROR_ENVIRONMENT), "a node did not come back after its fault");
+    }
+    if (!run->over) {
+        run_clients_stop(run);
+        run_until(run, run_all_gone, loop_now_ns() + patience_ns);
+        run_faults_links(run);
+        run_emit_phase(run, HISTORY_HEALED, CAUSE_NONE);
+    }
+}
+
+/* Now the lock must be free for whoever asks, on every resource. */
+static void run_audit(struct run *run)
+{
+    const struct scenario *scenario = &run->plan->scenario;
+    if (run->over) {
+        return;
+    }
+    int64_t healed_ns = loop_now_ns();
+    run_client_begin(run, run->client_count);
+    int64_t allowed_ns = scenario->lock.ttl_ns + scenario->bound_ns;
+    run_until(run, run_audit_done, healed_ns + allowed_ns + NS_PER_S / 10);
+    if (!run->over && run_audit_done(run)) {
+        /* Late replies to releases are still on their way: they belong into the history. */
+        run_until(run, run_never, loop_now_ns() + NS_PER_MS);
+    }
+}
+
+static void run_end(struct run *run)
+{
+    run_clients_end(run);
+    run_nodes_end(run);
+    if (run->proxy != NULL) {
+        proxy_stop(run->proxy);
+    }
+    if (run->keys != NULL) {
+        keys_free(run->keys);
+    }
+    guard_end(&run->guard);
+    if (run->nowhere_fd >= 0) {
+        (void)close(run->nowhere_fd);
+    }
+    arena_release(&run->arena);
+}
+
+static void run_close_loop(struct run *run)
+{
+    struct loop_alarm *alarms[] = {&run->schedule_alarm, &run->keys_alarm, &run->nodes_alarm,
+                                   &run->links_alarm, &run->phase_alarm};
+    for (size_t i = 0; i < sizeof alarms / sizeof alarms[0]; i++) {
+        loop_alarm_close(alarms[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        uv_close((uv_handle_t *)&run->signals[i], NULL);
+    }
+    /* What else is open closes itself; a turn is enough for the callbacks of ours. */
+    (void)uv_run(&run->loop, UV_RUN_NOWAIT);
+    (void)uv_loop_close(&run->loop);
+}
+
+static struct result run_real(const struct plan *plan, const struct world_options *options,
+                              struct history_header *header, struct recorder *recorder,
+                              struct text *why)
+{
+    static struct run run;
+    memset(&run, 0, sizeof run);
+    run.plan = plan;
+    run.options = options;
+    run.header = header;
+    run.recorder = recorder;
+    run.why = why;
+    run.nowhere_fd = -1;
+    run.node_count = plan->scenario.node_count;
+    run.client_count = plan->scenario.client_count;
+    run.arena = arena_empty(RUN_ARENA_BYTES_MAX);
+    struct text library = text_over(header->library, sizeof header->library);
+    text_add(&library, "lockcore %s", PICKLOCK_VERSION);
+    struct result prepared = run_prepare(&run, why);
+    if (result_failed(prepared)) {
+        run_end(&run);
+        return prepared;
+    }
+    if (!run.over) {
+        run.start_ns = loop_now_ns();
+        run_go(&run);
+    }
+    enum history_cause cause = run_all_done(&run) ? CAUSE_ALL_DONE : CAUSE_DEADLINE;
+    run_heal(&run);
+    run_audit(&run);
+    run_emit_phase(&run, HISTORY_RUN_END, run.stopped ? CAUSE_STOPPED : cause);
+    run_end(&run);
+    run_close_loop(&run);
+    return run.outcome;
+}
+
+const struct world world_real = {.name = "real", .run = run_real};
