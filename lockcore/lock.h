@@ -133,7 +133,7 @@ struct lock_event {
 enum lock_effect_type {
     LOCK_EFFECT_SEND, /* send `command` to `node_index` */
     LOCK_EFFECT_WAKE, /* step again with TIMER at `at_ns` on the client's monotonic clock; replaces
-                         the wake before; TIME_NEVER cancels it */
+                         the wake before; TIME_NEVER cancels it. A TIMER uses the wake up */
     LOCK_EFFECT_TELL, /* tell the application `told` */
 };
 
