@@ -213,7 +213,8 @@ static inline bool player_event(struct player *player, char *words, struct lock_
     return false;
 }
 
-static inline void player_line(struct player *player, char *line)
+/* Play one line; false if the effects are not those that it says: `got` then has them. */
+static inline bool player_line(struct player *player, char *line, struct text *got)
 {
     char *arrow = strstr(line, "=>");
     const char *expected = arrow == NULL ? "" : arrow + 2 + (arrow[2] == ' ');
@@ -232,19 +233,18 @@ static inline void player_line(struct player *player, char *line)
     }
     event.random[LOCK_RANDOM_WORDS - 1] = UINT64_MAX / 2;
     if (!player_event(player, rest, &event)) {
-        return;
+        return true;
     }
     event.wall_ns = player->wall_ns;
     lock_step(&player->lock, &event, &player->effects);
     player_queue(player);
-    char printed[4 * PLAYER_LINE_BYTES];
-    struct text out = text_over(printed, sizeof printed);
-    player_print(player, &out);
-    cr_assert(strcmp(printed, expected) == 0, "%s\n  got:      %s\n  expected: %s", player->line,
-              printed, expected);
+    player_print(player, got);
+    return strcmp(got->data, expected) == 0;
 }
 
-static inline void play(const struct lock_config *config, const char *transcript)
+/* Play until the effects are not those of the transcript, and say so in `why`. */
+static inline bool player_agrees(const struct lock_config *config, const char *transcript,
+                                 struct text *why)
 {
     static struct player player;
     memset(&player, 0, sizeof player);
@@ -259,10 +259,33 @@ static inline void play(const struct lock_config *config, const char *transcript
         char copy[PLAYER_LINE_BYTES];
         memcpy(copy, line, bytes + 1);
         player.line = copy;
-        if (line[0] != '#' && line[0] != '\0') {
-            player_line(&player, line);
+        char printed[4 * PLAYER_LINE_BYTES];
+        struct text got = text_over(printed, sizeof printed);
+        if (line[0] != '#' && line[0] != '\0' && !player_line(&player, line, &got)) {
+            text_add(why, "%s\n  got: %s", copy, printed);
+            return false;
         }
     }
+    return true;
+}
+
+static inline void play(const struct lock_config *config, const char *transcript)
+{
+    char memory[4 * PLAYER_LINE_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    cr_assert(player_agrees(config, transcript, &why), "%s", why.data);
+}
+
+/* What a wrong lock does, and the right one, by the same events, does not. */
+static inline void play_wrong(const struct lock_config *wrong, const char *right,
+                              const char *transcript)
+{
+    play(wrong, transcript);
+    struct lock_config config = *wrong;
+    cr_assert(lock_algorithm_find(right, &config.algorithm));
+    char memory[4 * PLAYER_LINE_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    cr_assert(!player_agrees(&config, transcript, &why), "%s does just the same", right);
 }
 
 #endif

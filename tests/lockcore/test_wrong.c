@@ -1,0 +1,181 @@
+/* test_wrong.c: what each wrong lock does that the right one, by the same events, does not. */
+#include "tests/lockcore/player.h"
+
+#define GRANT_1                                                                                    \
+    "0ms acquire    => send 0 set v1 10000ms; wake 50ms\n"                                         \
+    "0ms reply 0 ok => tell granted v1 validity 9898ms until 9898ms; wake 9898ms\n"
+
+static void wrong(const char *algorithm, uint16_t node_count, const char *transcript)
+{
+    struct lock_config config = player_config(algorithm, node_count);
+    config.retry_count = 0;
+    play_wrong(&config, "redlock", transcript);
+}
+
+Test(wrong, no_recheck_grants_a_validity_that_has_ended)
+{
+    wrong("wrong/no-recheck", 1,
+          "0ms acquire        => send 0 set v1 10000ms; wake 50ms\n"
+          "10402ms reply 0 ok => tell granted v1 validity -504ms until 9898ms; wake 9898ms\n");
+}
+
+Test(wrong, timer_after_quorum_promises_time_that_has_passed)
+{
+    wrong("wrong/timer-after-quorum", 1,
+          "0ms acquire       => send 0 set v1 10000ms; wake 50ms\n"
+          "9000ms reply 0 ok => tell granted v1 validity 9898ms until 18898ms; wake 18898ms\n");
+}
+
+Test(wrong, wall_clock_gains_validity_when_it_is_set_back)
+{
+    wrong("wrong/wall-clock", 1,
+          "0ms wall 100s\n"
+          "0ms acquire    => send 0 set v1 10000ms; wake 50ms\n"
+          "1ms wall 40s\n"
+          "1ms reply 0 ok => tell granted v1 validity 69898ms until 69899ms; wake 69899ms\n");
+}
+
+Test(wrong, second_clock_counts_nine_tenths_of_a_second_as_none)
+{
+    wrong("wrong/second-clock", 1,
+          "0ms acquire      => send 0 set v1 10000ms; wake 50ms\n"
+          "900ms reply 0 ok => tell granted v1 validity 9898ms until 10798ms; wake 10798ms\n");
+}
+
+Test(wrong, no_drift_promises_the_whole_ttl)
+{
+    wrong("wrong/no-drift", 1,
+          "0ms acquire    => send 0 set v1 10000ms; wake 50ms\n"
+          "0ms reply 0 ok => tell granted v1 validity 10s until 10s; wake 10s\n");
+}
+
+Test(wrong, plain_delete_does_not_ask_whose_key_it_is)
+{
+    wrong("wrong/plain-delete", 1, GRANT_1 "1s release => send 0 delete v1; wake 1050ms\n");
+}
+
+Test(wrong, extend_any_owner_does_not_ask_whose_key_it_is)
+{
+    wrong("wrong/extend-any-owner", 1,
+          GRANT_1 "1s extend => send 0 expire v1 10000ms; wake 1050ms\n");
+}
+
+Test(wrong, extend_creates_asks_for_the_key_to_be_set_again)
+{
+    wrong("wrong/extend-creates", 1,
+          GRANT_1 "1s extend => send 0 set-expire v1 10000ms; wake 1050ms\n");
+}
+
+Test(wrong, extend_no_recheck_extends_what_has_ended)
+{
+    wrong("wrong/extend-no-recheck", 1,
+          GRANT_1 "5s extend       => send 0 compare-expire v1 10000ms; wake 5050ms\n"
+                  "9999ms reply 0 1 => tell extended v1 validity 4899ms until 14898ms; wake "
+                  "14898ms\n");
+}
+
+Test(wrong, extend_fail_unlocks_deletes_a_key_that_is_still_held)
+{
+    wrong("wrong/extend-fail-unlocks", 1,
+          GRANT_1 "1s extend        => send 0 compare-expire v1 10000ms; wake 1050ms\n"
+                  "1s reply 0 error => tell not extended v1: quorum not reached; send 0 "
+                  "compare-delete v1\n");
+}
+
+Test(wrong, quorum_half_grants_two_of_four)
+{
+    wrong("wrong/quorum-half", 4,
+          "0ms acquire    => send 0-3 set v1 10000ms; wake 50ms\n"
+          "0ms reply 0 ok =>\n"
+          "0ms reply 1 ok => tell granted v1 validity 9898ms until 9898ms; wake 9898ms\n");
+}
+
+Test(wrong, quorum_reachable_grants_two_of_five_when_three_are_out_of_reach)
+{
+    wrong("wrong/quorum-reachable", 5,
+          "0ms acquire    => send 0-4 set v1 10000ms; wake 50ms\n"
+          "1ms broken 2   =>\n"
+          "2ms reply 0 ok =>\n"
+          "3ms reply 1 ok =>\n"
+          "50ms timer     => tell granted v1 validity 9848ms until 9898ms; wake 9898ms\n");
+}
+
+Test(wrong, no_cleanup_leaves_the_keys_of_a_refused_attempt)
+{
+    wrong("wrong/no-cleanup", 3,
+          "0ms acquire     => send 0-2 set v1 10000ms; wake 50ms\n"
+          "1ms reply 0 ok  =>\n"
+          "1ms reply 1 nil =>\n"
+          "1ms reply 2 nil => tell refused v1: quorum not reached; wake never\n");
+}
+
+Test(wrong, cleanup_acquired_only_forgets_the_node_whose_yes_was_lost)
+{
+    wrong("wrong/cleanup-acquired-only", 3,
+          "0ms acquire     => send 0-2 set v1 10000ms; wake 50ms\n"
+          "1ms reply 0 ok  =>\n"
+          "2ms broken 1    =>\n"
+          "3ms reply 2 nil => send 0 compare-delete v1; tell refused v1: quorum not reached; wake "
+          "53ms\n");
+}
+
+Test(wrong, constant_value_sets_the_same_value_for_everyone)
+{
+    struct lock_config config = player_config("wrong/constant-value", 1);
+    play_wrong(&config, "redlock",
+               "0ms acquire      => send 0 set v1 10000ms; wake 50ms\n"
+               "1ms reply 0 nil  => send 0 compare-delete v1; wake 51ms\n"
+               "2ms reply 0 0    => wake 301ms\n"
+               "301ms timer      => send 0 set v1 10000ms; wake 351ms\n");
+}
+
+Test(wrong, zero_jitter_comes_back_after_the_delay_to_the_nanosecond)
+{
+    struct lock_config config = player_config("wrong/zero-jitter", 1);
+    play_wrong(&config, "redlock",
+               "0ms acquire      => send 0 set v1 10000ms; wake 50ms\n"
+               "1ms reply 0 nil  => send 0 compare-delete v1; wake 51ms\n"
+               "2ms reply 0 0    => wake 201ms\n");
+}
+
+Test(wrong, release_ignores_error_says_released_without_an_answer)
+{
+    wrong("wrong/release-ignores-error", 1,
+          GRANT_1 "1s release  => send 0 compare-delete v1; wake 1050ms\n"
+                  "1s broken 0 => tell released v1\n");
+}
+
+Test(wrong, fence_not_raised_grants_before_a_majority_knows_the_fence)
+{
+    struct lock_config config = player_config("wrong/fence-not-raised", 1);
+    play_wrong(&config, "fenced_redlock",
+               "0ms acquire   => send 0 set-fence v1 10000ms; wake 50ms\n"
+               "0ms reply 0 7 => tell granted v1 validity 9898ms until 9898ms fence 7; wake "
+               "9898ms\n");
+}
+
+Test(wrong, setnx_expire_leaves_the_key_without_a_ttl_in_between)
+{
+    wrong("wrong/setnx-expire", 1,
+          "0ms acquire   => send 0 setnx v1; wake 50ms\n"
+          "1ms reply 0 1 => send 0 expire v1 10000ms\n"
+          "2ms reply 0 1 => tell granted v1 validity 9896ms until 9898ms; wake 9898ms\n");
+}
+
+/* A wrong lock without its line here would go unseen. */
+Test(wrong, every_wrong_lock_has_its_transcript_and_its_source)
+{
+    size_t wrong_count = 0;
+    for (size_t i = 0; i < lock_algorithm_count(); i++) {
+        const struct lock_algorithm *algorithm = lock_algorithm_at((lock_algorithm_index)i);
+        wrong_count += strncmp(algorithm->name, "wrong/", 6) == 0;
+        cr_assert(strlen(algorithm->about) > 20, "%s", algorithm->name);
+        cr_assert(strlen(algorithm->source) > 20, "%s", algorithm->name);
+        lock_algorithm_index found;
+        cr_assert(lock_algorithm_find(algorithm->name, &found));
+        cr_assert_eq(found, i);
+    }
+    cr_assert_eq(wrong_count, 19);
+    lock_algorithm_index index;
+    cr_assert(!lock_algorithm_find("redlok", &index));
+}
