@@ -53,9 +53,9 @@ only() {
     done
 }
 
-only 'hiredis/.*|hiredis.h' lockcore/drivers/redis.c lockcore/drivers/redis_link.c
+only 'hiredis/.*|hiredis.h' lockcore/drivers/connection.c
 only 'yaml.h' harness/scenario_yaml.c
-only 'uv.h' harness/real/loop.h lockcore/drivers/redis.c lockcore/drivers/redis_link.c lockcore/drivers/loop.h
+only 'uv.h' harness/real/loop.h lockcore/drivers/connection.c lockcore/drivers/loop.h
 only 'jansson.h' harness/real/adapter_json.c
 only 'zstd.h' history/stream.c
 only 'xxhash.h' cli/recording.c history/value.c

@@ -172,7 +172,7 @@ static inline struct lock_reply player_reply(const char *word)
             return (struct lock_reply){.type = i};
         }
     }
-    return (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = atol(word)};
+    return (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = strtoll(word, NULL, 10)};
 }
 
 /* Read "acquire" or "reply 2 ok" into an event; false if it is none for the lock. */
@@ -183,7 +183,7 @@ static inline bool player_event(struct player *player, char *words, struct lock_
     const char *first = strtok_r(NULL, " ", &rest);
     const char *second = strtok_r(NULL, " ", &rest);
     static const char *const verbs[] = {"acquire", "extend", "release", "", "broken", "timer"};
-    event->node_index = first == NULL ? 0 : (uint8_t)atoi(first);
+    event->node_index = first == NULL ? 0 : (uint8_t)strtol(first, NULL, 10);
     if (strcmp(verb, "wall") == 0) {
         char memory[WHY_BYTES];
         struct text why = text_over(memory, sizeof memory);

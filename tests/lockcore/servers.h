@@ -88,7 +88,7 @@ static inline void server_kill(struct servers *servers, int index)
 static inline void servers_start(struct servers *servers, int count)
 {
     memset(servers, 0, sizeof *servers);
-    strcpy(servers->directory, "/tmp/picklock-test-XXXXXX");
+    (void)snprintf(servers->directory, sizeof servers->directory, "/tmp/picklock-test-XXXXXX");
     cr_assert(mkdtemp(servers->directory) != NULL);
     servers->count = count;
     for (int i = 0; i < count; i++) {
