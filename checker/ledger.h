@@ -86,9 +86,11 @@ struct ledger_key {
     int32_t process; /* who set it; HISTORY_NOBODY if unknown */
     uint32_t claim;  /* index + 1; 0: unknown. May be another's by now: ledger_key_claim */
     bool present;
-    bool came_back; /* with a restart or a failover */
-    bool missed;    /* a delete that named `named` found no such key */
-    bool endless;   /* has no expiry */
+    bool came_back;  /* with a restart or a failover */
+    bool missed;     /* a delete that named `named` found no such key */
+    bool endless;    /* has no expiry */
+    uint8_t outcome; /* of the acquire that set it: enum claim_state; FREE: it ended unknown */
+    uint64_t outcome_index;
     struct history_value named;
     uint64_t set_index;
     int64_t set_ns;

@@ -2,6 +2,19 @@
 #include "base/assert.h"
 #include "checker/ledger_step.h"
 
+/* A set that arrives when its acquire is over belongs to a grant that still stands, or to nothing.
+ */
+static uint8_t set_outcome(const struct ledger *ledger, uint32_t slot,
+                           const struct ledger_claim *claim)
+{
+    const struct ledger_process *process = ledger_process_at(ledger, slot);
+    if (process->open && process->open_f == HISTORY_ACQUIRE) {
+        return CLAIM_ASKED;
+    }
+    bool stands = claim->state == CLAIM_GRANTED && claim->over == OVER_NOT;
+    return stands ? CLAIM_GRANTED : CLAIM_REFUSED;
+}
+
 static void key_set(struct ledger *ledger, struct ledger_key *key,
                     const struct history_event *event)
 {
@@ -14,6 +27,8 @@ static void key_set(struct ledger *ledger, struct ledger_key *key,
     key->endless = (event->flags & HISTORY_HAS_UNTIL) == 0 || event->until_ns == TIME_NEVER;
     key->set_index = event->index;
     key->set_ns = event->time_ns;
+    key->outcome = CLAIM_FREE;
+    key->outcome_index = event->index;
     uint32_t slot = ledger_slot_take(ledger, event->process);
     if (slot == ledger->process_count || (event->flags & HISTORY_HAS_VALUE) == 0) {
         return;
@@ -36,6 +51,25 @@ static void key_set(struct ledger *ledger, struct ledger_key *key,
     claim->present |= bit;
     claim->stamp = event->index;
     key->claim = ledger_claim_index(ledger, claim) + 1;
+    key->outcome = set_outcome(ledger, slot, claim);
+}
+
+void ledger_keys_answered(struct ledger *ledger, const struct history_event *event,
+                          const struct ledger_claim *granted)
+{
+    const struct ledger_process *process = ledger_process(ledger, event->process);
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        struct ledger_key *key = ledger_key_at(ledger, node, event->resource);
+        if (key->outcome != CLAIM_ASKED || key->process != event->process ||
+            key->set_index < process->open_index) {
+            continue;
+        }
+        bool of_grant =
+            granted != NULL && memcmp(&key->value, &granted->value, sizeof key->value) == 0;
+        uint8_t otherwise = event->type == HISTORY_INFO ? CLAIM_FREE : CLAIM_REFUSED;
+        key->outcome = of_grant ? CLAIM_GRANTED : otherwise;
+        key->outcome_index = event->index;
+    }
 }
 
 static void key_end(struct ledger *ledger, struct ledger_key *key,

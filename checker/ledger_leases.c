@@ -75,7 +75,7 @@ static struct ledger_claim *claim_of_grant(struct ledger *ledger, uint32_t slot,
     }
     struct ledger_claim *newest = NULL;
     uint64_t since = ledger_process_at(ledger, slot)->open_index;
-    for (uint32_t i = 0; i < LEDGER_CLAIMS && (event->flags & HISTORY_HAS_VALUE) == 0; i++) {
+    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
         struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
         if (claim->state == CLAIM_ASKED && claim->resource == event->resource &&
             claim->first_set_index >= since &&
@@ -112,8 +112,10 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     resource->grants++;
     resource->granted_ns = event->time_ns;
     resource->granted_index = event->index;
+    ledger_keys_answered(ledger, event, claim);
 }
 
+/* Every attempt of an acquire but the granted one has failed. */
 static void step_refused(struct ledger *ledger, uint32_t slot, const struct history_event *event)
 {
     for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
@@ -180,8 +182,12 @@ void ledger_step_operation(struct ledger *ledger, const struct history_event *ev
     }
     if (event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK) {
         step_granted(ledger, slot, event);
+        step_refused(ledger, slot, event);
     } else if (event->f == HISTORY_ACQUIRE && event->type == HISTORY_FAIL) {
         step_refused(ledger, slot, event);
+        ledger_keys_answered(ledger, event, NULL);
+    } else if (event->f == HISTORY_ACQUIRE) {
+        ledger_keys_answered(ledger, event, NULL);
     } else if (event->f == HISTORY_EXTEND && event->type == HISTORY_OK) {
         step_extended(ledger, event);
     }

@@ -18,6 +18,10 @@ uint32_t ledger_slot_take(struct ledger *ledger, int32_t process);
  */
 struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot);
 
+/* An acquire has ended: so have the questions about the keys that it set. */
+void ledger_keys_answered(struct ledger *ledger, const struct history_event *event,
+                          const struct ledger_claim *granted);
+
 static inline uint32_t ledger_claim_index(const struct ledger *ledger,
                                           const struct ledger_claim *claim)
 {

@@ -41,28 +41,6 @@ static void section_init(void *state, const struct history_header *header)
     section->resource_count = ledger_resource_count(header);
 }
 
-/* Whether the two leases overlapped: then it is the lock that let both in. */
-static struct blamed blame_sections(const struct ledger *ledger, int32_t first, int32_t second,
-                                    uint32_t resource)
-{
-    const struct ledger_claim *first_claim = ledger_grant(ledger, first, resource);
-    const struct ledger_claim *second_claim = ledger_grant(ledger, second, resource);
-    if (first_claim == NULL || second_claim == NULL) {
-        return (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
-    }
-    const struct ledger_claim *older = first_claim;
-    const struct ledger_claim *newer = second_claim;
-    if (older->order > newer->order) {
-        older = second_claim;
-        newer = first_claim;
-    }
-    int64_t older_end_ns = older->until_ns < older->over_ns ? older->until_ns : older->over_ns;
-    if (older_end_ns > newer->granted_ns && newer->until_ns > newer->granted_ns) {
-        return blame_overlap(ledger, older, newer);
-    }
-    return blame_late(ledger, older);
-}
-
 static void section_enter(struct section_exclusion *section, const struct ledger *ledger,
                           const struct history_event *event)
 {
@@ -74,7 +52,7 @@ static void section_enter(struct section_exclusion *section, const struct ledger
             .reason = TWO_INSIDE,
             .evidence = {first->index, event->index},
             .evidence_count = 2,
-            .blamed = blame_sections(ledger, first->process, event->process, event->resource),
+            .blamed = blame_meeting(ledger, first->process, event->process, event->resource),
             .number = {event->time_ns - first->since_ns, 0},
         };
         section->waiting = true;

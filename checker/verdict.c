@@ -159,17 +159,38 @@ struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_cla
 
 struct blamed blame_late(const struct ledger *ledger, const struct ledger_claim *claim)
 {
-    uint32_t stops = UINT32_C(1) << FAULT_PAUSE | UINT32_C(1) << FAULT_SLOW;
-    if (ledger_client_fault(ledger, claim->process, stops, claim->granted_ns, ledger->now_ns)) {
-        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE};
-    }
     /* Not even begun: the lease was over when the lock said yes. */
     if (claim->until_ns <= claim->granted_ns) {
         return blamed_library();
+    }
+    uint32_t stops = UINT32_C(1) << FAULT_PAUSE | UINT32_C(1) << FAULT_SLOW;
+    if (ledger_client_fault(ledger, claim->process, stops, claim->granted_ns, ledger->now_ns)) {
+        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE};
     }
     uint32_t clocks = UINT32_C(1) << FAULT_CLOCK_RATE | UINT32_C(1) << FAULT_CLOCK_JUMP;
     if (ledger_client_fault(ledger, claim->process, clocks, claim->granted_ns, ledger->now_ns)) {
         return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_CLIENT_CLOCK};
     }
     return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_SECTION};
+}
+
+struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t other,
+                            uint32_t resource)
+{
+    const struct ledger_claim *first_claim = ledger_grant(ledger, one, resource);
+    const struct ledger_claim *second_claim = ledger_grant(ledger, other, resource);
+    if (first_claim == NULL || second_claim == NULL) {
+        return (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
+    }
+    const struct ledger_claim *older = first_claim;
+    const struct ledger_claim *newer = second_claim;
+    if (older->order > newer->order) {
+        older = second_claim;
+        newer = first_claim;
+    }
+    int64_t older_end_ns = older->until_ns < older->over_ns ? older->until_ns : older->over_ns;
+    if (older_end_ns > newer->granted_ns && newer->until_ns > newer->granted_ns) {
+        return blame_overlap(ledger, older, newer);
+    }
+    return blame_late(ledger, older);
 }

@@ -46,6 +46,13 @@ struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim 
 /* A client went on, at the ledger's now, with a lease that was over: was it stopped, or slow? */
 struct blamed blame_late(const struct ledger *ledger, const struct ledger_claim *claim);
 
+/*
+ * Two clients that each were granted a resource met in the section or at the store: if their leases
+ * overlapped, it is blame_overlap's question, else the older one was late.
+ */
+struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t other,
+                            uint32_t resource);
+
 static inline struct blamed blamed_library(void)
 {
     return (struct blamed){BLAME_LIBRARY, ASSUMPTION_NONE};
