@@ -113,6 +113,23 @@ tidy: ## lengths, bans, layout
 format: ## lay out every source file
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 
+# ---- fuzzing: every parser, with its corpus, for SECONDS_EACH ------------------------------------
+SECONDS_EACH ?= 60
+FUZZ_SOURCES  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_PROGRAMS = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SOURCES))
+
+$(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS))
+	@mkdir -p $(@D)
+	@clang $(CFLAGS_ALL) -fsanitize=fuzzer,address,undefined -o $@ $< $(LINK_LIBS) $(LIBS_LINK)
+
+.PHONY: fuzz fuzz-run
+fuzz: ## fuzz every parser for SECONDS_EACH seconds, beginning with its corpus
+	@$(MAKE) --no-print-directory CC=clang OPTIMIZE=-O1 SANITIZE=fuzzer-no-link,address,undefined \
+	    BUILD=build/fuzz fuzz-run SECONDS_EACH=$(SECONDS_EACH)
+
+fuzz-run: $(FUZZ_PROGRAMS)
+	@tools/fuzz.sh $(SECONDS_EACH) $(FUZZ_PROGRAMS)
+
 # ---- measuring ---------------------------------------------------------------------------------
 BENCH_SOURCES  := $(sort $(wildcard bench/bench_*.c))
 BENCH_PROGRAMS = $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_SOURCES))
