@@ -134,8 +134,9 @@ fuzz-run: $(FUZZ_PROGRAMS)
 BENCH_SOURCES  := $(sort $(wildcard bench/bench_*.c))
 BENCH_PROGRAMS = $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_SOURCES))
 
-$(BUILD)/bench/%: $(BUILD)/bench/%.o $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS))
-	@$(CC) $(CFLAGS_ALL) -o $@ $< $(LINK_LIBS) $(LDFLAGS_ALL) $(LIBS_LINK)
+BENCH_SHARED = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(BENCH_SOURCES),$(wildcard bench/*.c)))
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BENCH_SHARED) $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS))
+	@$(CC) $(CFLAGS_ALL) -o $@ $< $(BENCH_SHARED) $(LINK_LIBS) $(LDFLAGS_ALL) $(LIBS_LINK)
 
 bench: deps ## measure; ONLY=sim for one group; writes build/bench.json
 	@$(MAKE) --no-print-directory OPTIMIZE=-O3 BUILD=build/bench bench-run ONLY=$(ONLY)
