@@ -52,6 +52,12 @@ static bool is_scenario_file(const FTSENT *entry)
            (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
 }
 
+/* Kept runs hold copies of their scenarios; hidden folders are not ours to read. */
+static bool is_no_source(const char *name)
+{
+    return name[0] == '.' || strcmp(name, "picklock-out") == 0;
+}
+
 static struct result loading_folder(struct loading *loading, const char *path, struct text *why)
 {
     char copy[FILES_PATH_BYTES];
@@ -66,7 +72,9 @@ static struct result loading_folder(struct loading *loading, const char *path, s
     struct result result = RESULT_OK;
     for (FTSENT *entry = fts_read(walk); entry != NULL && !result_failed(result);
          entry = fts_read(walk)) {
-        if (is_scenario_file(entry)) {
+        if (entry->fts_info == FTS_D && entry->fts_level > 0 && is_no_source(entry->fts_name)) {
+            (void)fts_set(walk, entry, FTS_SKIP);
+        } else if (is_scenario_file(entry)) {
             result = loading_read(loading, entry->fts_path, why);
         }
     }

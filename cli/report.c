@@ -148,7 +148,7 @@ static void report_violations(const struct report_group *group, struct text *tex
         comma = ", ";
     }
     if (comma[0] == '\0') {
-        text_add(text, "all checks pass");
+        text_add(text, group->errors == group->runs ? "not run" : "all checks pass");
     }
 }
 

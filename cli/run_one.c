@@ -156,6 +156,7 @@ static struct result keep(const struct run_request *request, const struct record
                           struct text *why)
 {
     char path[FILES_PATH_BYTES];
+    TRY(folder_make(request->directory, why));
     (void)snprintf(path, sizeof path, "%s/history.jsonl", request->directory);
     TRY(recording_write(recording, path, why));
     TRY(write_scenario(request, why));

@@ -27,7 +27,7 @@ struct run_request {
     uint64_t seed;
     int64_t time_scale_ppm;
     const char *adapter;   /* or NULL */
-    const char *directory; /* exists and is empty: the run's own */
+    const char *directory; /* the run's own: exists for the real world, else made when kept */
     enum run_keep keep;
     bool stop_at_first;
 };
