@@ -5,12 +5,12 @@
 #include "base/assert.h"
 #include "base/duration.h"
 #include "lockcore/drivers/connection.h"
+#include "lockcore/drivers/loop.h"
 #include "lockcore/drivers/outbox.h"
 #include "lockcore/drivers/owed.h"
 
 #include <string.h>
 #include <sys/ioctl.h>
-#include <uv.h>
 
 enum {
     QUEUE_BYTES_MAX = 16 * 1024 * 1024, /* unsent bytes after which a link counts as broken */
