@@ -129,6 +129,12 @@ static void sim_actor_step_once(struct sim *sim, uint32_t client, struct actor_e
     event->now_ns = clock_local(&actor->mono, sim->world->now_ns);
     event->wall_ns = clock_local(&actor->wall, sim->world->now_ns);
     event->probes_watched = sim->schedule->probes_watched;
+    /* A step that is cut in two by a probe point has the words that it would have had whole: it
+     * must not matter to any stream whether somebody watches. */
+    if (event->type == ACTOR_EVENT_AGAIN) {
+        actor->random = actor->random_before;
+    }
+    actor->random_before = actor->random;
     for (int i = 0; i < LOCK_RANDOM_WORDS; i++) {
         event->random[i] = random_word(&actor->random);
     }

@@ -126,14 +126,15 @@ struct sim_actor {
     struct clock wall;
     struct clock mono;
     struct random_stream random;
-    int64_t wake_ns;     /* asked for, on its monotonic clock */
-    uint8_t state;       /* enum sim_actor_state */
-    uint8_t freezes;     /* pauses in force */
-    bool again;          /* it stopped at a probe point and wants to go on */
-    bool wake_waits;     /* the timer ran out during a freeze */
-    bool late;           /* slow: its next step is being put off */
-    bool put_off;        /* slow: that step was put off and may run */
-    uint32_t late_steps; /* numbers the draws */
+    struct random_stream random_before; /* as it was before the last step */
+    int64_t wake_ns;                    /* asked for, on its monotonic clock */
+    uint8_t state;                      /* enum sim_actor_state */
+    uint8_t freezes;                    /* pauses in force */
+    bool again;                         /* it stopped at a probe point and wants to go on */
+    bool wake_waits;                    /* the timer ran out during a freeze */
+    bool late;                          /* slow: its next step is being put off */
+    bool put_off;                       /* slow: that step was put off and may run */
+    uint32_t late_steps;                /* numbers the draws */
     struct sim_store_call store;
     struct sim_lease lease;
 };
