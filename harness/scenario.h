@@ -224,6 +224,7 @@ struct scenario {
 struct plan {
     struct scenario scenario;
     uint64_t seed;
+    bool drawn; /* the faults are drawn ones: not each of them needs to strike */
 };
 
 /* The checks that `expect` may name: the harness does not know the checker. */

@@ -110,6 +110,7 @@ void scenario_plan(const struct scenario *scenario, uint64_t seed, int64_t time_
     ASSERT(time_scale_ppm > 0);
     plan->scenario = *scenario;
     plan->seed = seed;
+    plan->drawn = scenario->random.present;
     if (scenario->random.present) {
         random_faults_draw(&plan->scenario, seed);
     }
@@ -157,6 +158,7 @@ void plan_header(const struct plan *plan, const char *world, struct history_head
     header->node_count = scenario->node_count;
     header->client_count = scenario->client_count;
     header->resource_count = scenario->resource_count;
+    header->fault_count = plan->drawn ? 0 : (int32_t)scenario->fault_count;
     header->ttl_ns = scenario->lock.ttl_ns;
     header->bound_ns = scenario->bound_ns;
     header->drift_ppm = scenario->lock.drift_ppm;
