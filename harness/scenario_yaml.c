@@ -289,6 +289,9 @@ static void yaml_refuse_syntax(struct yaml_reading *reading, const yaml_parser_t
             text_add(text, " that begins in line %zu", parser->context_mark.line + 1);
         }
     }
+    if (strstr(problem, "mapping values") != NULL) {
+        text_add(text, " (a text with \": \" in it needs quotes)");
+    }
     yaml_stop(reading, ERROR_SYNTAX);
 }
 

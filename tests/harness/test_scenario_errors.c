@@ -200,7 +200,8 @@ Test(scenario_errors, what_is_no_scenario_at_all)
          "demo.yaml:5:8: a tag (tag:yaml.org,2002:str); scenarios have no tags\n"},
         {HEAD "nodes:\n\tcount: 5\n  colour: red\n",
          "demo.yaml:6:1: a tab; YAML is indented with spaces\n"
-         "demo.yaml:7:9: this is not YAML: mapping values are not allowed in this context\n"},
+         "demo.yaml:7:9: this is not YAML: mapping values are not allowed in this context (a "
+         "text with \": \" in it needs quotes)\n"},
         {HEAD "nodes: {count:\t5, colour: red}\n",
          "demo.yaml:5:15: a tab; YAML is indented with spaces\n"
          "demo.yaml:5:19: unknown key \"colour\" in nodes\n"},
