@@ -55,7 +55,8 @@ struct adapter_options {
     const struct plan *plan;   /* kept */
     int64_t start_ns;          /* loop_now_ns() at the start of the run */
     const char *run_directory; /* kept: adapter N's stderr goes to adapter-N.log there */
-    int64_t silence_ns; /* an answer that takes longer, time frozen not counted, is silence */
+    int64_t silence_ns;        /* no answer and no sign of life for so long, time frozen not
+        counted, is silence; waiting for nodes is not */
     const uint32_t *probes_watched; /* kept: struct schedule's; before_replies and after_majority
                                        hold replies back only while it has their bit */
     /* Variables such as LD_PRELOAD for the adapter of one client, "NAME=VALUE", NULL ends; or
@@ -68,8 +69,11 @@ struct adapter_options {
 MUST_USE struct result adapter_start(const struct adapter_options *options,
                                      struct adapter **adapter, struct text *why);
 
-/* Ask every adapter to shut down, kill what is left after a moment, give the memory back. */
+/* Ask every adapter to shut down, kill what is left after a moment. It passes everything then. */
 void adapter_stop(struct adapter *adapter);
+
+/* Give the memory back: after the loop's turn that follows adapter_stop. NULL is nothing. */
+void adapter_free(struct adapter *adapter);
 
 /* Start the client's program: after ready(), once. */
 void adapter_begin(struct adapter *adapter, int32_t client);

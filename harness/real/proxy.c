@@ -232,6 +232,32 @@ void proxy_node_set(struct proxy *proxy, int32_t node, uint16_t port)
     proxy->node_port[node] = port;
 }
 
+bool proxy_connected(const struct proxy *proxy, int32_t client, int32_t node)
+{
+    const struct proxy_link *link = &proxy->links[client * proxy->options.node_count + node];
+    struct proxy_rules rules = proxy_rules_of(link, DIRECTION_REQUEST);
+    bool connected = false;
+    for (const struct proxy_connection *c = link->connections; c != NULL; c = c->next) {
+        connected = connected || (c->client_fd >= 0 && c->connected && !c->request.ended);
+    }
+    return connected && !rules.holds && !rules.drops;
+}
+
+struct proxy_signs proxy_signs(const struct proxy *proxy, int32_t client)
+{
+    struct proxy_signs signs = {false, 0};
+    for (int32_t node = 0; node < proxy->options.node_count; node++) {
+        const struct proxy_link *link = &proxy->links[client * proxy->options.node_count + node];
+        signs.connections += link->connected;
+        signs.waits = signs.waits || link->faults != 0;
+        for (const struct proxy_connection *c = link->connections; c != NULL; c = c->next) {
+            bool waits = c->command_count > 0 || c->reply.mark_count > 0;
+            signs.waits = signs.waits || (c->client_fd >= 0 && waits);
+        }
+    }
+    return signs;
+}
+
 struct proxy_counts proxy_counts(const struct proxy *proxy)
 {
     return proxy->counts;

@@ -152,6 +152,17 @@ uint64_t proxy_effect_count(enum fault_kind kind, enum partition_mode mode,
  */
 void proxy_let_go(struct proxy *proxy, int32_t client, int32_t node, uint8_t direction);
 
+/* Has the client a connection to the node on which a command would get through now? */
+bool proxy_connected(const struct proxy *proxy, int32_t client, int32_t node);
+
+/* What can be seen of a client that says nothing. */
+struct proxy_signs {
+    bool waits;           /* for an answer, or under a fault of its links */
+    uint64_t connections; /* made so far */
+};
+
+struct proxy_signs proxy_signs(const struct proxy *proxy, int32_t client);
+
 /* Totals of a run, for tests, the bench and messages. */
 struct proxy_counts {
     uint64_t connections;

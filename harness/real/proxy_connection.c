@@ -266,6 +266,7 @@ static void link_connect(struct proxy_link *link, int client_fd)
     }
     link->connections = connection;
     link->proxy->counts.connections++;
+    link->connected++;
     connection->node_fd = node_connect(link);
     if (connection->node_fd < 0 ||
         !connection_watch(connection, connection->node_fd, &connection->node_source)) {

@@ -95,6 +95,7 @@ struct proxy_link {
     int listener_fd; /* -1 while refused */
     int guard_fd;    /* keeps the port while refused; else -1 */
     uint16_t port;
+    uint64_t connected; /* connections made so far */
     struct random_stream stream;
 };
 

@@ -353,6 +353,8 @@ static void run_close_loop(struct run *run)
     }
     /* What else is open closes itself; a turn is enough for the callbacks of ours. */
     (void)uv_run(&run->loop, UV_RUN_NOWAIT);
+    adapter_free(run->adapter);
+    proxy_free(run->proxy);
     (void)uv_loop_close(&run->loop);
 }
 

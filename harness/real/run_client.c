@@ -432,7 +432,6 @@ void run_clients_end(struct run *run)
 {
     if (run->adapter != NULL) {
         adapter_stop(run->adapter);
-        run->adapter = NULL;
     }
     for (int32_t i = 0; run->clients != NULL && i <= run->client_count; i++) {
         struct run_client *client = &run->clients[i];
