@@ -387,9 +387,8 @@ static void client_process_connect(struct client_process *process, struct text *
             loop_alarm_init(&process->alarm, &process->loop, client_process_ring, process, why))) {
         client_process_fail(why->data);
     }
-    for (uint32_t i = 0; i < node_count;) {
-        i = redis_links_up(process->links, i) ? i + 1 : i;
-        if (i < node_count) {
+    for (uint32_t i = 0; i < node_count; i++) {
+        while (!redis_links_up(process->links, i)) {
             (void)uv_run(&process->loop, UV_RUN_ONCE);
         }
     }
