@@ -1,0 +1,23 @@
+/* doctor.h: what this machine offers to the real world, and how to get what is missing. */
+#ifndef HARNESS_REAL_DOCTOR_H
+#define HARNESS_REAL_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DOCTOR_TEXT_BYTES = 256 };
+
+struct doctor_line {
+    const char *what; /* "redis-server" */
+    bool there;
+    bool needed;                    /* without it the real world does not run */
+    char found[DOCTOR_TEXT_BYTES];  /* what was seen: a version, a path, or what is wrong */
+    char remedy[DOCTOR_TEXT_BYTES]; /* "apt-get install redis-server"; "" where there is nothing
+                                       to do */
+};
+
+/* The table: look at row `index` < doctor_count(). Each look takes some milliseconds. */
+size_t doctor_count(void);
+void doctor_look(size_t index, struct doctor_line *line);
+
+#endif
