@@ -43,7 +43,6 @@ struct client_process {
     struct random_stream slow;
     int64_t wake_ns; /* on the client's own clock; TIME_NEVER if none */
     bool begun;
-    bool stopping;
     bool busy; /* inside a step or its effects */
     uint32_t queued_count;
     struct actor_event queued[CLIENT_PROCESS_QUEUE_MAX];
@@ -136,13 +135,6 @@ static void client_process_be_slow(struct client_process *process)
     }
 }
 
-static void client_process_leave(void)
-{
-    struct client_message message = {.type = CLIENT_MESSAGE_STOPPED};
-    client_process_tell(&message);
-    _exit(0);
-}
-
 static void client_process_queue(struct client_process *process, const struct actor_event *event)
 {
     ASSERT(process->queued_count < CLIENT_PROCESS_QUEUE_MAX);
@@ -161,10 +153,6 @@ static bool client_process_hear(struct client_process *process,
             .version = message->u.answer.version,
         };
         client_process_queue(process, &event);
-        return true;
-    }
-    if (message->type == CLIENT_MESSAGE_STOP) {
-        process->stopping = true;
         return true;
     }
     if (message->type == CLIENT_MESSAGE_CLOCK) {
@@ -284,15 +272,7 @@ static void client_process_step(struct client_process *process, struct actor_eve
     }
 }
 
-/* Is it outside the section, and not about to enter it? */
-static bool client_process_idle(const struct client_process *process)
-{
-    uint8_t state = process->actor->client.state;
-    return state == CLIENT_STATE_NEW || state == CLIENT_STATE_THINKING ||
-           state == CLIENT_STATE_ACQUIRING || state == CLIENT_STATE_DONE;
-}
-
-/* Step with `event` (or NULL), then with what came in meanwhile; set the alarm; maybe leave. */
+/* Step with `event` (or NULL), then with what came in meanwhile; set the alarm. */
 static void client_process_take(struct client_process *process, const struct actor_event *event)
 {
     ASSERT(!process->busy);
@@ -307,10 +287,6 @@ static void client_process_take(struct client_process *process, const struct act
     process->queued_count = 0;
     process->busy = false;
     client_process_arm(process);
-    if (process->stopping && client_process_idle(process)) {
-        redis_links_flush(process->links); /* releases that are still to go out */
-        client_process_leave();
-    }
 }
 
 static void client_process_replied(void *context, const struct redis_answer *answer)

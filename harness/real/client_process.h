@@ -10,8 +10,7 @@
  *                           <- PROBE           a watched probe point is reached: it stands there
  *     PASS ->                                  and goes on
  *     CLOCK ->              <- CLOCK_SEEN      its clock was changed: what it shows now
- *     STOP ->               <- STOPPED         after its section, if it is in one; then it exits
- *                           <- DONE            its program is finished; it waits for STOP
+ *                           <- DONE            its program is finished; releases may go on
  *
  * The process is forked without exec, before the run has a loop, and does nothing but run the
  * actor over lockcore's driver. It reads its clocks through a page that the run writes: a jump
@@ -47,14 +46,12 @@ enum client_message_type {
     CLIENT_MESSAGE_ANSWER,
     CLIENT_MESSAGE_PASS,
     CLIENT_MESSAGE_CLOCK,
-    CLIENT_MESSAGE_STOP,
     CLIENT_MESSAGE_CONNECTED,
     CLIENT_MESSAGE_RECORD,
     CLIENT_MESSAGE_STORE,
     CLIENT_MESSAGE_PROBE,
     CLIENT_MESSAGE_CLOCK_SEEN,
     CLIENT_MESSAGE_DONE,
-    CLIENT_MESSAGE_STOPPED,
     CLIENT_MESSAGE_FAILED,
 };
 

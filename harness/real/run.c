@@ -259,11 +259,6 @@ static bool run_all_done(const struct run *run)
     return run_clients_are(run, RUN_CLIENT_DONE);
 }
 
-static bool run_all_gone(const struct run *run)
-{
-    return run_clients_are(run, RUN_CLIENT_GONE);
-}
-
 static bool run_audit_done(const struct run *run)
 {
     return run->clients[run->client_count].state >= RUN_CLIENT_DONE;
@@ -286,25 +281,20 @@ static void run_go(struct run *run)
     run_until(run, run_all_done, run->start_ns + run->plan->scenario.duration_ns);
 }
 
-/* End all faults, let clients leave their sections, then record that all is healed. */
+/* The clients' time is up; all faults end; when all nodes are back, record that all is healed. */
 static void run_heal(struct run *run)
 {
-    const struct scenario *scenario = &run->plan->scenario;
-    int64_t patience_ns =
-        scenario->hold_ns + scenario->lock.ttl_ns + RUN_PATIENCE_SECONDS * NS_PER_S;
-    if (!run->over) {
-        run_faults_heal(run);
-        run_until(run, run_nodes_up, loop_now_ns() + RUN_START_SECONDS * NS_PER_S);
+    if (run->over) {
+        return;
     }
+    run_clients_stop(run); /* before the heal: nobody wakes up just to be stopped */
+    run_faults_heal(run);
+    run_until(run, run_nodes_up, loop_now_ns() + RUN_START_SECONDS * NS_PER_S);
     if (!run->over && !run_nodes_up(run)) {
         run_fail(run, result_error(ERROR_ENVIRONMENT), "a node did not come back after its fault");
     }
-    if (!run->over) {
-        run_clients_stop(run);
-        run_until(run, run_all_gone, loop_now_ns() + patience_ns);
-        run_faults_links(run);
-        run_emit_phase(run, HISTORY_HEALED, CAUSE_NONE);
-    }
+    run_faults_links(run);
+    run_emit_phase(run, HISTORY_HEALED, CAUSE_NONE);
 }
 
 /* Now the lock must be free for whoever asks, on every resource. */
@@ -316,8 +306,9 @@ static void run_audit(struct run *run)
     }
     int64_t healed_ns = loop_now_ns();
     run_client_begin(run, run->client_count);
-    int64_t allowed_ns = scenario->lock.ttl_ns + scenario->bound_ns;
-    run_until(run, run_audit_done, healed_ns + allowed_ns + NS_PER_S / 10);
+    /* Longer than a lock may take to come free, so that a late one is told from a lost one. */
+    int64_t allowed_ns = 2 * scenario->lock.ttl_ns + scenario->bound_ns;
+    run_until(run, run_audit_done, healed_ns + allowed_ns);
     if (!run->over && run_audit_done(run)) {
         /* Late replies to releases are still on their way: they belong into the history. */
         run_until(run, run_never, loop_now_ns() + NS_PER_MS);

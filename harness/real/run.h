@@ -28,8 +28,7 @@
 #include "harness/world.h"
 
 enum {
-    RUN_START_SECONDS = 20,   /* for servers and clients to come up, on a machine however busy */
-    RUN_PATIENCE_SECONDS = 5, /* for clients that were asked to stop */
+    RUN_START_SECONDS = 20, /* for servers and clients to come up, on a machine however busy */
     RUN_HELD_MAX = 64,
 };
 
@@ -38,7 +37,7 @@ enum run_client_state {
     RUN_CLIENT_READY,  /* connected, waits for BEGIN */
     RUN_CLIENT_ACTIVE, /* its program runs */
     RUN_CLIENT_DONE,   /* its program is finished */
-    RUN_CLIENT_GONE,   /* stopped, or killed by a fault */
+    RUN_CLIENT_GONE,   /* killed: by a fault, or because the time was up */
 };
 
 /* A lease whose promised end is on the client's clock: when that changes its rate, it moves. */
@@ -155,10 +154,10 @@ MUST_USE struct result run_clients_start(struct run *run, struct text *why);   /
 MUST_USE struct result run_clients_connect(struct run *run, struct text *why); /* to the proxies */
 void run_client_begin(struct run *run, int32_t client);
 bool run_clients_are(const struct run *run, enum run_client_state state_min);
-void run_clients_stop(struct run *run); /* after their sections; see client_process.h */
+void run_clients_stop(struct run *run); /* the time is up: those that are not done are killed */
 void run_client_freeze(struct run *run, int32_t client);
 void run_client_thaw(struct run *run, int32_t client);
-void run_client_kill(struct run *run, int32_t client);
+void run_client_kill(struct run *run, int32_t client, enum history_cause cause);
 void run_client_clock(struct run *run, int32_t client, uint32_t fault, int64_t jump_ns,
                       int64_t rate_ppm);
 void run_client_slow(struct run *run, int32_t client, int64_t slow_ns, int64_t jitter_ns);
@@ -186,6 +185,7 @@ struct run_sight {
     int32_t client; /* or HISTORY_NOBODY */
     int32_t node;   /* or HISTORY_NO_NODE */
     int64_t observed;
+    int64_t at_ns; /* loop time; 0: now */
 };
 void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight);
 

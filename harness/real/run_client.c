@@ -139,9 +139,6 @@ static void run_client_message(struct run_client *client, const struct client_me
     case CLIENT_MESSAGE_DONE:
         client->state = RUN_CLIENT_DONE;
         return;
-    case CLIENT_MESSAGE_STOPPED:
-        client->state = RUN_CLIENT_GONE;
-        return;
     case CLIENT_MESSAGE_FAILED:
         run_fail(run, result_error(ERROR_ENVIRONMENT), message->u.text);
         return;
@@ -150,7 +147,6 @@ static void run_client_message(struct run_client *client, const struct client_me
     case CLIENT_MESSAGE_ANSWER:
     case CLIENT_MESSAGE_PASS:
     case CLIENT_MESSAGE_CLOCK:
-    case CLIENT_MESSAGE_STOP:
         break; /* clients are told these, they do not say them */
     }
     UNREACHABLE();
@@ -194,12 +190,7 @@ static void run_client_readable(struct loop_watch *watch)
         return;
     }
     run_client_close(client);
-    if (client->state == RUN_CLIENT_GONE) {
-        process_kill(client->pid); /* it has said that it leaves: only to be reaped */
-        client->pid = 0;
-    } else {
-        run_client_died(client);
-    }
+    run_client_died(client);
 }
 
 /* ---- start ---------------------------------------------------------------------------------- */
@@ -324,7 +315,7 @@ void run_client_thaw(struct run *run, int32_t client)
     }
 }
 
-void run_client_kill(struct run *run, int32_t client)
+void run_client_kill(struct run *run, int32_t client, enum history_cause cause)
 {
     struct run_client *target = &run->clients[client];
     if (target->state == RUN_CLIENT_GONE) {
@@ -346,6 +337,7 @@ void run_client_kill(struct run *run, int32_t client)
         .time_ns = run_true_ns(run),
         .kind = HISTORY_CLIENT,
         .f = HISTORY_CLIENT_KILLED,
+        .cause = (uint8_t)cause,
         .process = client,
         .node = HISTORY_NO_NODE,
         .fault = HISTORY_NO_FAULT,
@@ -413,17 +405,9 @@ void run_client_slow(struct run *run, int32_t client, int64_t slow_ns, int64_t j
 
 void run_clients_stop(struct run *run)
 {
-    struct client_message message = {.type = CLIENT_MESSAGE_STOP};
     for (int32_t i = 0; i < run->client_count; i++) {
-        struct run_client *client = &run->clients[i];
-        if (client->state == RUN_CLIENT_GONE) {
-            continue;
-        }
-        if (run->adapter != NULL) {
-            adapter_kill(run->adapter, i);
-            client->state = RUN_CLIENT_GONE;
-        } else {
-            (void)client_message_send(client->fd, &message); /* death is noticed elsewhere */
+        if (run->clients[i].state == RUN_CLIENT_ACTIVE) {
+            run_client_kill(run, i, CAUSE_DEADLINE);
         }
     }
 }

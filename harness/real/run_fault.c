@@ -17,27 +17,29 @@ static const struct fault *run_fault_at(const struct run *run, uint32_t k)
 static int64_t run_fault_asked(const struct fault *fault)
 {
     switch ((enum fault_kind)fault->kind) {
-    case FAULT_CLOCK_JUMP:
-    case FAULT_LATENCY:
-    case FAULT_SLOW:
-    case FAULT_DELAY_COMMAND:
-    case FAULT_FAILOVER:
-        return fault->amount_ns;
-    case FAULT_CLOCK_RATE:
-        return fault->rate_ppm;
     case FAULT_PAUSE:
     case FAULT_CRASH:
     case FAULT_POWER_LOSS:
     case FAULT_SHUTDOWN:
     case FAULT_STALL:
-    case FAULT_REFUSE_WRITES:
+        return fault->for_ns;
+    case FAULT_SLOW:
+    case FAULT_CLOCK_JUMP:
+    case FAULT_FAILOVER:
+    case FAULT_LATENCY:
+    case FAULT_DELAY_COMMAND:
+        return fault->amount_ns;
+    case FAULT_CLOCK_RATE:
+        return fault->rate_ppm;
     case FAULT_PARTITION:
-        return fault->for_ns == TIME_NEVER ? 0 : fault->for_ns;
-    case FAULT_NONE:
+        return fault->mode;
+    case FAULT_REFUSE_WRITES:
+        return fault->error;
     case FAULT_KILL:
     case FAULT_SCRIPT_FLUSH:
     case FAULT_EVICT:
     case FAULT_LOSE_REPLY:
+    case FAULT_NONE:
     case FAULT_KINDS:
         return 0;
     }
@@ -48,7 +50,7 @@ void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight
 {
     const struct fault *fault = run_fault_at(run, k);
     struct history_event event = {
-        .time_ns = run_true_ns(run),
+        .time_ns = sight->at_ns != 0 ? sight->at_ns - run->start_ns : run_true_ns(run),
         .kind = HISTORY_FAULT,
         .f = (uint8_t)sight->f,
         .fault_kind = fault->kind,
@@ -74,15 +76,12 @@ static bool run_fault_is_link(const struct fault *fault)
 /* One client, one node, or nobody in particular. */
 static struct run_sight run_fault_sight(const struct fault *fault, enum history_f f)
 {
-    struct run_sight sight = {f, HISTORY_NOBODY, HISTORY_NO_NODE, 0};
-    if (fault->client_first == fault->client_last) {
+    struct run_sight sight = {.f = f, .client = HISTORY_NOBODY, .node = HISTORY_NO_NODE};
+    if (fault->client_first == fault->client_last && fault->client_first >= 0) {
         sight.client = fault->client_first;
     }
     if (fault->node_mask != 0 && (fault->node_mask & (fault->node_mask - 1)) == 0) {
-        while ((fault->node_mask >> (uint32_t)(sight.node + 1) & 1) == 0) {
-            sight.node++;
-        }
-        sight.node++;
+        sight.node = __builtin_ctz(fault->node_mask);
     }
     return sight;
 }
@@ -172,26 +171,32 @@ static void run_link_strike(struct run *run, uint32_t k)
 
 /* ---- clients -------------------------------------------------------------------------------- */
 
+static void run_fault_client_show(struct run *run, uint32_t k, int32_t client, int64_t observed)
+{
+    struct run_sight sight = {
+        .f = HISTORY_FAULT_EFFECT,
+        .client = client,
+        .node = HISTORY_NO_NODE,
+        .observed = observed,
+    };
+    run_fault_record(run, k, &sight);
+}
+
 static void run_fault_client_begin(struct run *run, uint32_t k, int32_t client)
 {
     const struct fault *fault = run_fault_at(run, k);
-    struct run_sight sight = {HISTORY_FAULT_EFFECT, client, HISTORY_NO_NODE, 1};
-    int64_t begun_ns = loop_now_ns();
     if (run->clients[client].state == RUN_CLIENT_GONE ||
         run->clients[client].state == RUN_CLIENT_DONE) {
         return; /* nobody there to be struck: the history shows a fault without an effect */
     }
     if (fault->kind == FAULT_PAUSE) {
         run_client_freeze(run, client);
-        sight.observed = loop_now_ns() - begun_ns;
-        run_fault_record(run, k, &sight);
     } else if (fault->kind == FAULT_KILL) {
-        run_client_kill(run, client);
-        run_fault_record(run, k, &sight);
+        run_client_kill(run, client, CAUSE_NONE);
+        run_fault_client_show(run, k, client, 1);
     } else if (fault->kind == FAULT_SLOW) {
         run_client_slow(run, client, fault->amount_ns, fault->jitter_ns);
-        sight.observed = fault->amount_ns;
-        run_fault_record(run, k, &sight);
+        run_fault_client_show(run, k, client, fault->amount_ns);
     } else if (fault->kind == FAULT_CLOCK_JUMP) {
         run_client_clock(run, client, k, fault->amount_ns,
                          clock_page_rate_ppm(&run->controls->clients[client].monotonic));
@@ -204,9 +209,7 @@ static void run_fault_client_end(struct run *run, uint32_t k, int32_t client)
 {
     const struct fault *fault = run_fault_at(run, k);
     if (fault->kind == FAULT_PAUSE && run->clients[client].freezes > 0) {
-        struct run_sight sight = {HISTORY_FAULT_END, client, HISTORY_NO_NODE,
-                                  loop_now_ns() - run->clients[client].frozen_ns};
-        run_fault_record(run, k, &sight);
+        run_fault_client_show(run, k, client, loop_now_ns() - run->clients[client].frozen_ns);
         run_client_thaw(run, client);
     } else if (fault->kind == FAULT_SLOW) {
         run_client_slow(run, client, 0, 0);
@@ -253,13 +256,6 @@ static void run_fault_begin(struct run *run, uint32_t k)
     }
 }
 
-/* Kinds whose end is recorded where it is seen: when the node is back, when the client moves. */
-static bool run_fault_ends_elsewhere(const struct fault *fault)
-{
-    return fault->kind == FAULT_PAUSE || fault->kind == FAULT_CRASH ||
-           fault->kind == FAULT_POWER_LOSS || fault->kind == FAULT_SHUTDOWN;
-}
-
 static void run_fault_end(struct run *run, uint32_t k)
 {
     const struct fault *fault = run_fault_at(run, k);
@@ -279,11 +275,9 @@ static void run_fault_end(struct run *run, uint32_t k)
             run_node_end(run, k, i);
         }
     }
-    if (!run_fault_ends_elsewhere(fault)) {
-        struct run_sight sight = run_fault_sight(fault, HISTORY_FAULT_END);
-        sight.observed = loop_now_ns() - run->faults[k].begun_ns;
-        run_fault_record(run, k, &sight);
-    }
+    struct run_sight sight = run_fault_sight(fault, HISTORY_FAULT_END);
+    sight.observed = loop_now_ns() - run->faults[k].begun_ns;
+    run_fault_record(run, k, &sight);
 }
 
 void run_faults_watch(struct run *run)

@@ -146,6 +146,29 @@ static struct result run_node_read_keys(struct run *run, int32_t node, struct ke
 
 static void run_node_show_clock(struct run *run, int32_t node);
 
+/* What the fault did is known now: how many keys were there when it struck and are not any more. */
+static void run_node_show_loss(struct run *run, const struct keys_restart *restart)
+{
+    int64_t lost = 0;
+    for (int32_t i = 0; i < run->plan->scenario.resource_count; i++) {
+        struct keys_view view;
+        bool kept = false;
+        keys_look(run->keys, restart->node, (uint32_t)i, restart->back_ns, &view);
+        for (uint32_t j = 0; j < restart->found_count && !kept; j++) {
+            kept = restart->found[j].name == run->resource_names[i];
+        }
+        lost += view.present && !kept ? 1 : 0;
+    }
+    struct run_sight sight = {
+        .f = HISTORY_FAULT_EFFECT,
+        .client = HISTORY_NOBODY,
+        .node = restart->node,
+        .observed = lost,
+        .at_ns = restart->lost_ns,
+    };
+    run_fault_record(run, (uint32_t)restart->fault, &sight);
+}
+
 /* It answers again: what it kept is told to the view of keys before a client can reach it. */
 static void run_node_back(struct run *run, int32_t node)
 {
@@ -162,26 +185,18 @@ static void run_node_back(struct run *run, int32_t node)
     if (result_failed(read)) {
         run_fail(run, read, text.data);
     } else {
-        uint32_t k = (uint32_t)target->down_fault;
-        int64_t now_ns = loop_now_ns();
         struct keys_restart restart = {
             .node = node,
             .fault = target->down_fault,
             .cause = CAUSE_RESTART,
             .lost_ns = target->down_ns,
-            .back_ns = now_ns,
+            .back_ns = loop_now_ns(),
             .found = found,
             .found_count = found_count,
         };
+        run_node_show_loss(run, &restart);
         keys_restarted(run->keys, &restart);
         proxy_node_set(run->proxy, node, (uint16_t)target->node.port);
-        struct run_sight sight = {
-            .f = HISTORY_FAULT_END,
-            .client = HISTORY_NOBODY,
-            .node = node,
-            .observed = now_ns - target->down_ns,
-        };
-        run_fault_record(run, k, &sight);
         if (target->clock_fault != HISTORY_NO_FAULT) {
             run_node_show_clock(run, node);
         }
@@ -244,9 +259,6 @@ static void run_node_down(struct run *run, uint32_t k, int32_t node)
     target->freezes = 0;
     /* Until it is back its port is nobody's business: connections are refused. */
     proxy_node_set(run->proxy, node, (uint16_t)run->nowhere_port);
-    bool gone = !admin_alive(target->node.port);
-    run_node_show(run, k, node,
-                  kind == FAULT_POWER_LOSS ? loss.written_bytes - loss.kept_bytes : gone);
 }
 
 static void run_node_restart(struct run *run, int32_t node)
@@ -273,7 +285,6 @@ static void run_node_freeze(struct run *run, uint32_t k, int32_t node)
     if (target->node.state == NODE_UP) {
         target->frozen_ns = loop_now_ns();
         run_node_fail(run, node_freeze(&target->node, &text), &text);
-        run_node_show(run, k, node, loop_now_ns() - target->frozen_ns);
     }
     /* The reply that pulled the trigger was not out yet. */
     if (run->message != NULL && run->message->reply != NULL && run->message->node == node &&
@@ -289,13 +300,8 @@ static void run_node_thaw(struct run *run, uint32_t k, int32_t node)
     if (target->freezes == 0 || --target->freezes > 0) {
         return;
     }
-    struct run_sight sight = {
-        .f = HISTORY_FAULT_END,
-        .client = HISTORY_NOBODY,
-        .node = node,
-        .observed = loop_now_ns() - target->frozen_ns,
-    };
     if (target->node.state == NODE_FROZEN) {
+        run_node_show(run, k, node, loop_now_ns() - target->frozen_ns);
         node_thaw(&target->node);
     }
     for (uint32_t i = 0; i < run->held_count;) {
@@ -307,7 +313,6 @@ static void run_node_thaw(struct run *run, uint32_t k, int32_t node)
         run->held[i] = run->held[--run->held_count];
         proxy_let_go(run->proxy, held.client, node, DIRECTION_REPLY);
     }
-    run_fault_record(run, k, &sight);
     if (target->clock_fault != HISTORY_NO_FAULT && target->node.state == NODE_UP) {
         run_node_show_clock(run, node);
     }
