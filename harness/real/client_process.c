@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,11 +74,22 @@ bool client_message_send(int fd, const struct client_message *message)
 
 /* ---- in the client's process ------------------------------------------------------------- */
 
+/* The loop has made the socket non-blocking: wait for it here, where there is nothing else. */
+static void client_process_wait(short events)
+{
+    struct pollfd wait = {.fd = CLIENT_PROCESS_FD, .events = events};
+    while (poll(&wait, 1, -1) < 0 && errno == EINTR) {
+    }
+}
+
 /* To the run. Without a run there is nothing left to do. */
 static void client_process_tell(struct client_message *message)
 {
-    if (!client_message_send(CLIENT_PROCESS_FD, message)) {
-        _exit(1);
+    while (!client_message_send(CLIENT_PROCESS_FD, message)) {
+        if (errno != EAGAIN) {
+            _exit(1);
+        }
+        client_process_wait(POLLOUT);
     }
 }
 
@@ -169,10 +181,14 @@ static bool client_process_hear(struct client_process *process,
 
 static void client_process_receive(struct client_message *message)
 {
-    ssize_t got;
-    do {
+    ssize_t got = -1;
+    while (got < 0) {
+        client_process_wait(POLLIN);
         got = recv(CLIENT_PROCESS_FD, message, sizeof *message, 0);
-    } while (got < 0 && errno == EINTR);
+        if (got < 0 && errno != EINTR && errno != EAGAIN) {
+            break;
+        }
+    }
     if (got != (ssize_t)sizeof *message) {
         _exit(1); /* the run is gone */
     }

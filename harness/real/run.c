@@ -273,10 +273,10 @@ static bool run_never(const struct run *run)
 static void run_go(struct run *run)
 {
     run->going = true;
+    run_faults_time(run); /* what begins at 0s is there before the clients are */
     for (int32_t i = 0; i < run->client_count; i++) {
         run_client_begin(run, i);
     }
-    run_faults_watch(run);
     loop_alarm_set(&run->nodes_alarm, loop_now_ns() + NS_PER_S / 4);
     run_until(run, run_all_done, run->start_ns + run->plan->scenario.duration_ns);
 }

@@ -1,0 +1,185 @@
+/* test_run.c: whole runs on five real servers, and what faults do to them. */
+#include "base/duration.h"
+#include "tests/real/story.h"
+
+#include <criterion/criterion.h>
+
+static struct story story;
+
+#define SETUP(clients, sections, hold)                                                             \
+    "version: 1\nname: story\nabout: a test\nsource: nowhere\n"                                    \
+    "lock: {algorithm: redlock, ttl: 500ms, node_timeout: 100ms, drift: 1%, "                      \
+    "retry: {count: 20, delay: 20ms, jitter: 20ms}}\n"                                             \
+    "nodes: {kind: redis, count: 5, fsync: none}\n"                                                \
+    "clients: {count: " clients ", resources: 1, sections: " sections ", hold: " hold              \
+    ", think: 1ms, writes: 1}\n"                                                                   \
+    "store: {fence_check: false}\n"                                                                \
+    "duration: 5s\nexpect: {exclusion: pass}\n"
+
+Test(run, a_healthy_lock_grants_every_section)
+{
+    story_must_run(&story, SETUP("3", "4", "5ms"), 1);
+    cr_assert_eq(story_ended(&story, HISTORY_RELEASE, HISTORY_OK), 12);
+    cr_assert_eq(story_ended(&story, HISTORY_WRITE, HISTORY_OK), 12);
+    cr_assert_eq(story_count(&story, HISTORY_CLIENT, HISTORY_CLIENT_DONE), 4, "the auditor too");
+    cr_assert_eq(story_count(&story, HISTORY_PHASE, HISTORY_HEALED), 1);
+    cr_assert_eq(story.events[story.count - 1].f, HISTORY_RUN_END);
+    cr_assert_eq(story.events[story.count - 1].cause, CAUSE_ALL_DONE);
+    cr_assert(story_count(&story, HISTORY_NODE, HISTORY_KEY_SET) >= 36);
+}
+
+/* A lone client is paused exactly after the grant, for longer than its ttl. */
+Test(run, a_client_paused_after_its_grant_writes_late)
+{
+    story_must_run(
+        &story,
+        SETUP("2", "1", "5ms") "faults: [{on: client 1 after_granted, do: pause, for: 700ms}]\n",
+        1);
+    const struct history_event *effect = story_find(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT, 0);
+    const struct history_event *grant = NULL;
+    const struct history_event *enter = NULL;
+    for (size_t i = 0; i < story.count; i++) {
+        const struct history_event *event = &story.events[i];
+        if (event->process == 0 && event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK) {
+            grant = event;
+        } else if (event->process == 0 && event->f == HISTORY_ENTER) {
+            enter = event;
+        }
+    }
+    cr_assert_not_null(effect);
+    cr_assert(effect->number[1] >= 700 * NS_PER_MS);
+    cr_assert(grant != NULL && enter != NULL);
+    cr_assert(grant->until_ns - grant->time_ns <= 500 * NS_PER_MS);
+    cr_assert(enter->time_ns > grant->until_ns, "it enters after its lease has ended");
+}
+
+Test(run, a_client_paused_before_it_reads_the_replies_is_refused)
+{
+    story_must_run(
+        &story,
+        SETUP("1", "1", "5ms") "faults: [{on: client 1 before_replies, do: pause, for: 700ms}]\n",
+        1);
+    const struct history_event *first = story_find(&story, HISTORY_NODE, HISTORY_KEY_SET, 4);
+    cr_assert_not_null(first, "all five nodes granted while it stood there");
+    cr_assert_eq(story_count(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT), 1);
+    cr_assert_eq(story_ended(&story, HISTORY_ACQUIRE, HISTORY_OK), 1, "at a later attempt");
+    const struct history_event *granted = NULL;
+    for (size_t i = 0; i < story.count && granted == NULL; i++) {
+        const struct history_event *event = &story.events[i];
+        if (event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK) {
+            granted = event;
+        }
+    }
+    cr_assert(granted->time_ns > 700 * NS_PER_MS);
+}
+
+Test(run, a_killed_client_is_heard_no_more)
+{
+    story_must_run(&story,
+                   SETUP("2", "3", "5ms") "faults: [{on: client 1 after_granted, do: kill}]\n", 1);
+    cr_assert_eq(story_count(&story, HISTORY_CLIENT, HISTORY_CLIENT_KILLED), 1);
+    const struct history_event *killed =
+        story_find(&story, HISTORY_CLIENT, HISTORY_CLIENT_KILLED, 0);
+    for (size_t i = 0; i < story.count; i++) {
+        bool of_client = story.events[i].process == 0 && story.events[i].kind == HISTORY_OP;
+        cr_assert(!of_client || story.events[i].time_ns <= killed->time_ns);
+    }
+}
+
+Test(run, a_crashed_node_without_a_file_forgets_the_key)
+{
+    story_must_run(&story,
+                   SETUP("1", "1", "50ms") "faults: [{on: client 1 after_granted, do: crash, "
+                                           "target: node 3, for: 10ms}]\n",
+                   1);
+    const struct history_event *lost = story_find(&story, HISTORY_NODE, HISTORY_KEY_LOST, 0);
+    cr_assert_not_null(lost);
+    cr_assert_eq(lost->node, 2);
+    cr_assert_eq(lost->cause, CAUSE_RESTART);
+    cr_assert_eq(story_find(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT, 0)->number[1], 1);
+}
+
+Test(run, a_jumped_clock_makes_a_key_expire)
+{
+    story_must_run(&story,
+                   SETUP("1", "1", "50ms") "faults: [{on: client 1 after_granted, do: clock_jump, "
+                                           "target: node 2, by: 11s}]\n",
+                   1);
+    const struct history_event *gone = story_find(&story, HISTORY_NODE, HISTORY_KEY_EXPIRED, 0);
+    const struct history_event *effect = story_find(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT, 0);
+    cr_assert_not_null(gone);
+    cr_assert_eq(gone->node, 1);
+    cr_assert_eq(gone->cause, CAUSE_CLOCK_JUMP);
+    cr_assert(effect->number[1] > 10900 * NS_PER_MS && effect->number[1] < 11100 * NS_PER_MS);
+}
+
+Test(run, a_lost_reply_was_applied)
+{
+    story_must_run(&story, SETUP("1", "1", "5ms") "faults: [{on: node 3 set, do: lose_reply}]\n",
+                   1);
+    cr_assert(story_count(&story, HISTORY_NODE, HISTORY_KEY_SET) >= 5);
+    cr_assert_eq(story_count(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT), 1);
+    cr_assert_eq(story_count(&story, HISTORY_FAULT, HISTORY_FAULT_END), 1);
+}
+
+Test(run, a_held_partition_delivers_after_its_end)
+{
+    story_must_run(
+        &story,
+        SETUP("1", "1", "5ms") "faults: [{on: client 1 before_send, do: partition, from: client 1, "
+                               "to: nodes 1-3, mode: hold, for: 300ms}]\n",
+        1);
+    const struct history_event *end = story_find(&story, HISTORY_FAULT, HISTORY_FAULT_END, 0);
+    cr_assert_eq(story_count(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT), 1);
+    for (size_t i = 0; i < story.count; i++) {
+        const struct history_event *event = &story.events[i];
+        cr_assert(event->kind != HISTORY_NODE || event->node > 2 || event->time_ns >= end->time_ns);
+    }
+}
+
+Test(run, a_client_with_a_fast_clock_has_its_lease_end_early)
+{
+    story_must_run(
+        &story,
+        SETUP(
+            "1", "1",
+            "200ms") "faults: [{on: client 1 before_write, do: clock_rate, rate: 2, for: 50ms}]\n",
+        1);
+    cr_assert(story_count(&story, HISTORY_LEASE, HISTORY_MOVED) >= 1);
+    cr_assert(story_count(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT) >= 1);
+}
+
+Test(run, a_node_that_refuses_writes_says_so)
+{
+    story_must_run(
+        &story,
+        SETUP("1", "2",
+              "5ms") "faults:\n"
+                     "  - {at: 0s, do: refuse_writes, target: node 1, error: OOM, for: 4s}\n"
+                     "  - {at: 0s, do: refuse_writes, target: node 2, error: READONLY, for: 4s}\n"
+                     "  - {at: 0s, do: refuse_writes, target: node 3, error: LOADING, for: 4s}\n",
+        1);
+    cr_assert(story_count(&story, HISTORY_NODE, HISTORY_NODE_ERROR) > 0);
+    cr_assert_eq(story_count(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT), 3);
+    cr_assert_eq(story_ended(&story, HISTORY_ACQUIRE, HISTORY_OK), 0, "only two nodes are left");
+}
+
+Test(run, a_flushed_script_is_sent_again)
+{
+    story_must_run(&story,
+                   SETUP("1", "3", "5ms") "faults: [{on: client 1 before_release, nth: 2, do: "
+                                          "script_flush, target: nodes 1-5}]\n",
+                   1);
+    cr_assert_eq(story_ended(&story, HISTORY_RELEASE, HISTORY_OK), 3);
+    cr_assert_eq(story_count(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT), 5);
+}
+
+Test(run, an_evicted_key_is_gone)
+{
+    story_must_run(
+        &story,
+        SETUP("1", "1",
+              "50ms") "faults: [{on: client 1 after_granted, do: evict, target: node 1}]\n",
+        1);
+    cr_assert_eq(story_count(&story, HISTORY_NODE, HISTORY_KEY_EVICTED), 1);
+}
