@@ -1,4 +1,5 @@
 /* deadlock_freedom.c: after the last heal, is the lock free again within ttl + bound? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
 
@@ -6,12 +7,6 @@
  * The auditor asks for each resource after the heal. The wait runs from the heal, or from when
  * somebody first asked after it, to the first grant to anybody.
  */
-enum deadlock_reason {
-    GRANTED_LATE = 1,
-    NEVER_GRANTED,
-    RUN_TOO_SHORT, /* unknown: it ended before ttl + bound were over */
-};
-
 struct deadlock_wait {
     int64_t since_ns; /* TIME_NEVER: nobody asked */
     uint64_t index;   /* of that ask, or of the heal */

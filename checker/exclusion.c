@@ -1,4 +1,5 @@
 /* exclusion.c: did two leases, as promised to the holders, overlap in true time? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
 
@@ -7,8 +8,6 @@
  * time in common that is inside both. So a violation waits until time goes on: a release asked at
  * the very time of the other's grant withdraws it.
  */
-enum exclusion_reason { OVERLAP_PROMISED = 1, OVERLAP_UNTIL_TOLD };
-
 struct exclusion {
     struct check_result result;
     bool waiting;

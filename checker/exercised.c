@@ -1,14 +1,7 @@
 /* exercised.c: were there grants, contention, and did every fault strike while it mattered? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
-
-enum exercised_reason {
-    NO_GRANT = 1,
-    NO_CONTENTION,
-    FAULT_DID_NOT_STRIKE, /* number[0]: which, from 1 */
-    FAULT_WITHOUT_EFFECT,
-    FAULT_WITHOUT_END,
-};
 
 struct exercised {
     struct check_result result;

@@ -1,4 +1,5 @@
 /* fault_tolerance.c: with a majority healthy, do grants go on? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
 
@@ -7,8 +8,6 @@
  * free and no fault began, showed an effect or ended: more than ttl + bound of it fails. A fault
  * starts the count anew, because what it left behind may take a ttl to go away.
  */
-enum tolerance_reason { GRANTS_STOPPED = 1 };
-
 struct tolerance_gap {
     uint32_t asking;   /* acquires under way by healthy clients */
     int32_t holder;    /* who was granted last; HISTORY_NOBODY */

@@ -1,4 +1,5 @@
 /* fence_order.c: are fences unique and growing in grant order? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
 
@@ -6,8 +7,6 @@
  * A grant that returned before another was asked for comes first; its fence must be smaller. Grants
  * whose acquires overlapped in time may have got their fences in either order, but never the same.
  */
-enum fence_reason { NOT_GROWING = 1, NOT_UNIQUE };
-
 enum { FENCES_KEPT = 8 };
 
 struct fence_seen {

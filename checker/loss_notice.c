@@ -1,4 +1,5 @@
 /* loss_notice.c: was a holder told before another could be granted? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
 
@@ -7,11 +8,6 @@
  * it leaves or releases by itself. Once another client is granted the resource, telling it is too
  * late. Judged only where the library promises a validity or was seen to give notices.
  */
-enum loss_reason {
-    TOLD_LATE = 1, /* number[0]: how late */
-    NEVER_TOLD,    /* it left by itself, number[0] later, or was still inside at the end */
-};
-
 enum { BELIEVERS_MAX = 4 };
 
 struct believer {

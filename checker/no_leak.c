@@ -1,4 +1,5 @@
 /* no_leak.c: did a refused or failed acquire leave keys behind? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
 
@@ -7,11 +8,6 @@
  * command. If it goes by its ttl although no fault touched its client, its node or all of them
  * meanwhile, the lock did not clean up. Not judged: acquires of unknown outcome, and of the dead.
  */
-enum leak_reason {
-    LEFT_TO_EXPIRE = 1, /* number[0]: how long it stood in the way */
-    STILL_THERE,        /* at the end, later than a ttl, or without an expiry */
-};
-
 struct no_leak {
     struct check_result result;
 };

@@ -1,8 +1,7 @@
 /* ownership.c: did anyone delete or extend a key that another owned? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
-
-enum ownership_reason { DELETED_ANOTHERS = 1, EXTENDED_ANOTHERS, OVERWROTE_ANOTHERS };
 
 struct ownership {
     struct check_result result;

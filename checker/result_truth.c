@@ -1,13 +1,7 @@
 /* result_truth.c: did the lock's answer contradict its effect? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
-
-enum truth_reason {
-    GRANTED_WITHOUT_MAJORITY = 1, /* number[0]: nodes that set the key, number[1]: needed */
-    RELEASED_BUT_KEPT,            /* ok, but a majority still has the key */
-    NOT_RELEASED_BUT_HELD,        /* "not held", but a majority had the key all along */
-    REFUSED_BUT_KEPT,             /* a majority had the key until its ttl ran out */
-};
 
 struct result_truth {
     struct check_result result;

@@ -1,10 +1,9 @@
 /* section_exclusion.c: were two clients inside the section at once, however late? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
 
 /* A client that leaves at the very time at which another enters does not meet it. */
-enum section_reason { TWO_INSIDE = 1 };
-
 enum { INSIDERS_MAX = 4 }; /* followed of one resource; the violation shows at the second */
 
 struct insider {

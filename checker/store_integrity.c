@@ -1,4 +1,5 @@
 /* store_integrity.c: was a stale write accepted, or an update lost? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
 
@@ -9,8 +10,6 @@
  * checks the unique value lets in whoever read last, so there only lost updates count (antirez
  * 2016).
  */
-enum store_reason { LOST_UPDATE = 1, STALE_WRITE };
-
 enum { WRITES_KEPT = 4 };
 
 struct store_write {

@@ -1,13 +1,7 @@
 /* validity.c: did a promise outlive the majority of keys behind it? */
+#include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"
-
-enum validity_reason {
-    SPENT_WHEN_GRANTED = 1, /* the promised end had passed when the grant returned */
-    NO_MAJORITY_WHEN_GRANTED,
-    NO_MAJORITY_WHEN_EXTENDED,
-    MAJORITY_LOST, /* while the lease ran; number[0]: how long it still ran */
-};
 
 struct validity {
     struct check_result result;

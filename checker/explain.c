@@ -1,0 +1,302 @@
+/* explain.c: tells a violation as a story: who held what, why it was gone, which fault did it. */
+#include "checker/explain.h"
+
+#include "base/arena.h"
+#include "base/assert.h"
+#include "checker/explain_headlines.h"
+#include "checker/explain_words.h"
+
+#include <inttypes.h>
+
+enum { TIMELINE_LINES = 12, OFFSET_COLUMN = 13 };
+
+static bool tells_of_resource(const struct history_event *event)
+{
+    return event->kind != HISTORY_FAULT && event->kind != HISTORY_CLIENT &&
+           event->kind != HISTORY_PHASE;
+}
+
+/* Who it is about: the clients and the resource of the evidence. */
+static void telling_cast(struct telling *telling)
+{
+    telling->first = HISTORY_NOBODY;
+    telling->second = HISTORY_NOBODY;
+    for (uint32_t i = 0; i < telling->result->evidence_count; i++) {
+        const struct history_event *event = telling_evidence(telling, i);
+        if (event == NULL) {
+            continue;
+        }
+        telling->at_ns = event->time_ns;
+        telling->resource = tells_of_resource(event) ? event->resource : telling->resource;
+        if (event->process == HISTORY_NOBODY) {
+            continue;
+        }
+        if (telling->first == HISTORY_NOBODY) {
+            telling->first = event->process;
+        } else if (event->process != telling->first && telling->second == HISTORY_NOBODY) {
+            telling->second = event->process;
+        }
+    }
+}
+
+static struct telling telling_of(const struct explain_history *history, const struct check *check,
+                                 const struct check_result *result, struct text *text)
+{
+    struct telling telling = {.history = history, .check = check, .result = result, .text = text};
+    telling_cast(&telling);
+    return telling;
+}
+
+void explain_headline(const struct explain_history *history, const struct check *check,
+                      const struct check_result *result, struct text *text)
+{
+    struct telling telling = telling_of(history, check, result, text);
+    put_headline(&telling);
+}
+
+/* ---- leases and their keys ------------------------------------------------------------------- */
+
+static void put_lease(const struct telling *telling, const struct ledger_claim *claim)
+{
+    struct text *text = telling->text;
+    const struct ledger *ledger = telling->ledger;
+    text_add(text, "  ");
+    put_client(telling, claim->process);
+    text_add(text, " was granted ");
+    put_resource(telling, claim->resource);
+    text_add(text, " at ");
+    put_time(text, claim->granted_ns);
+    if (claim->until_ns == TIME_NEVER) {
+        text_add(text, ", without a promised end");
+    } else {
+        text_add(text, ", promised until ");
+        put_time(text, claim->until_ns);
+    }
+    if (claim->over == OVER_RELEASED) {
+        text_add(text, ", released at ");
+        put_time(text, claim->over_ns);
+    } else if (claim->over == OVER_TOLD) {
+        text_add(text, ", told of its loss at ");
+        put_time(text, claim->over_ns);
+    }
+    if (ledger->node_count > 0 && ledger->has_nodes) {
+        text_add(text, ";\n    its key was set on ");
+        put_nodes(text, claim->set);
+        text_add(text, " of %" PRId32, ledger->node_count);
+        text_add(text, ledger_bits(claim->set) < ledger->quorum ? ", which is no majority" : "");
+    }
+    text_add(text, ".\n");
+}
+
+/* What became of a claim's keys up to the violation. */
+static void put_keys(const struct telling *telling, const struct ledger_claim *claim)
+{
+    struct text *text = telling->text;
+    if (claim->set == 0) {
+        return;
+    }
+    uint64_t gone = claim->set & ~claim->present;
+    text_add(text, "  Of ");
+    put_client(telling, claim->process);
+    text_add(text, "'s keys, ");
+    if (gone == 0) {
+        text_add(text, "all were still there.\n");
+        return;
+    }
+    if (claim->present != 0) {
+        text_add(text, "%s still on ", ledger_bits(claim->present) == 1 ? "one was" : "some were");
+        put_nodes(text, claim->present);
+        text_add(text, "; ");
+    }
+    text_add(text, "gone were:\n");
+    const struct ledger_end *ends = ledger_ends(claim);
+    for (int32_t node = 0; node < telling->ledger->node_count; node++) {
+        if ((gone >> node & 1) == 0) {
+            continue;
+        }
+        text_add(text, "    node %" PRId32 ", at ", node + 1);
+        put_time(text, telling->history->events[ends[node].index].time_ns);
+        text_add(text, ": ");
+        put_end(telling, &ends[node]);
+        text_add(text, ".\n");
+    }
+}
+
+static void put_leases(const struct telling *telling)
+{
+    const struct ledger *ledger = telling->ledger;
+    if (ledger == NULL) {
+        return;
+    }
+    const struct ledger_claim *one = ledger_grant(ledger, telling->first, telling->resource);
+    const struct ledger_claim *two = ledger_grant(ledger, telling->second, telling->resource);
+    if (one != NULL && two != NULL && one->order > two->order) {
+        const struct ledger_claim *swap = one;
+        one = two;
+        two = swap;
+    }
+    if (one == NULL && two == NULL) {
+        return;
+    }
+    if (one != NULL) {
+        put_lease(telling, one);
+    }
+    if (two != NULL) {
+        put_lease(telling, two);
+    }
+    if (!ledger->has_nodes || ledger->node_count == 0) {
+        text_add(telling->text, "  The history has no node events: it cannot be told which keys "
+                                "stood behind the leases.\n");
+    } else if (one != NULL) {
+        put_keys(telling, one);
+    }
+    text_add(telling->text, "\n");
+}
+
+/* ---- timeline -------------------------------------------------------------------------------- */
+
+static bool is_evidence(const struct telling *telling, uint64_t index)
+{
+    for (uint32_t i = 0; i < telling->result->evidence_count; i++) {
+        if (telling->result->evidence[i] == index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_cast(const struct telling *telling, int32_t process)
+{
+    return process != HISTORY_NOBODY && (process == telling->first || process == telling->second);
+}
+
+/* Events that move the story: what the two clients did with the resource, faults, ends of keys. */
+static bool matters(const struct telling *telling, const struct history_event *event)
+{
+    if (is_evidence(telling, event->index)) {
+        return true;
+    }
+    bool here = event->resource == telling->resource;
+    switch ((enum history_kind)event->kind) {
+    case HISTORY_OP:
+        return here && is_cast(telling, event->process) && event->f != HISTORY_READ &&
+               !(event->f == HISTORY_WRITE && event->type == HISTORY_INVOKE);
+    case HISTORY_SECTION:
+    case HISTORY_NOTICE:
+    case HISTORY_LEASE:
+        return here && is_cast(telling, event->process);
+    case HISTORY_NODE:
+        return here && event->cause != CAUSE_RELEASED &&
+               (event->f == HISTORY_KEY_EXPIRED || event->f == HISTORY_KEY_LOST ||
+                event->f == HISTORY_KEY_EVICTED || event->f == HISTORY_KEY_DELETED ||
+                event->f == HISTORY_KEY_BACK);
+    case HISTORY_FAULT:
+        return event->f != HISTORY_FAULT_EFFECT;
+    case HISTORY_CLIENT:
+        return event->f == HISTORY_CLIENT_KILLED;
+    case HISTORY_PHASE:
+        return true;
+    case HISTORY_KINDS:
+        break;
+    }
+    UNREACHABLE();
+}
+
+/* Where the story begins: the first client's last acquire before the evidence. */
+static uint64_t timeline_begin(const struct telling *telling)
+{
+    uint64_t first = telling->result->evidence[0];
+    const struct history_event *events = telling->history->events;
+    for (uint64_t i = first + 1; i > 0; i--) {
+        const struct history_event *event = &events[i - 1];
+        if (event->kind == HISTORY_OP && event->type == HISTORY_INVOKE &&
+            event->f == HISTORY_ACQUIRE && event->process == telling->first &&
+            event->resource == telling->resource) {
+            return i - 1;
+        }
+    }
+    return first;
+}
+
+static void put_offset(const struct telling *telling, int64_t time_ns)
+{
+    char memory[40];
+    struct text offset = text_over(memory, sizeof memory);
+    int64_t offset_ns = time_ns - telling->at_ns;
+    text_add(&offset, "%s", offset_ns >= 0 ? "+" : "");
+    put_length(&offset, offset_ns);
+    text_add(telling->text, "  %*s  ", OFFSET_COLUMN, memory);
+}
+
+static void put_timeline(const struct telling *telling)
+{
+    const struct explain_history *history = telling->history;
+    const struct check_result *result = telling->result;
+    struct text *text = telling->text;
+    uint64_t begin = timeline_begin(telling);
+    uint64_t end = result->evidence[result->evidence_count - 1u];
+    uint64_t count = 0;
+    for (uint64_t i = begin; i <= end; i++) {
+        count += matters(telling, &history->events[i]) ? 1 : 0;
+    }
+    uint64_t left_out = count > TIMELINE_LINES ? count - TIMELINE_LINES : 0;
+    text_add(text, "  What happened, relative to the violation at ");
+    put_time(text, telling->at_ns);
+    text_add(text, ":\n");
+    if (left_out > 0) {
+        text_add(text, "  %*s  (%" PRIu64 " earlier events)\n", OFFSET_COLUMN, "", left_out);
+    }
+    for (uint64_t i = begin; i <= end; i++) {
+        const struct history_event *event = &history->events[i];
+        if (!matters(telling, event)) {
+            continue;
+        }
+        if (left_out > 0 && !is_evidence(telling, i)) {
+            left_out--;
+            continue;
+        }
+        put_offset(telling, event->time_ns);
+        put_event(telling, event);
+        text_add(text, "%s\n", is_evidence(telling, i) ? "   <--" : "");
+    }
+    text_add(text, "\n");
+}
+
+/* ---- the story ------------------------------------------------------------------------------- */
+
+/* The ledger as it was when the violation showed. */
+static struct ledger *replay(const struct telling *telling)
+{
+    struct ledger *ledger = memory_resize(NULL, ledger_bytes(telling->history->header));
+    if (ledger == NULL) {
+        return NULL;
+    }
+    ledger_init(ledger, telling->history->header);
+    uint64_t end = telling->result->evidence[telling->result->evidence_count - 1u];
+    for (uint64_t i = 0; i <= end; i++) {
+        ledger_step(ledger, &telling->history->events[i]);
+    }
+    return ledger;
+}
+
+void explain_story(const struct explain_history *history, const struct check *check,
+                   const struct check_result *result, struct text *text)
+{
+    struct telling telling = telling_of(history, check, result, text);
+    put_headline(&telling);
+    text_add(text, ".\n");
+    bool told = result->verdict == VERDICT_FAIL && result->evidence_count > 0 &&
+                telling_evidence(&telling, result->evidence_count - 1u) != NULL;
+    if (!told) {
+        return;
+    }
+    text_add(text, "(evidence: %s; %" PRIu64 " violation%s of %" PRIu64 " judged)\n\n",
+             grade_name((enum grade)result->grade), result->violations,
+             result->violations == 1 ? "" : "s", result->judged);
+    struct ledger *ledger = replay(&telling);
+    telling.ledger = ledger;
+    put_leases(&telling);
+    put_timeline(&telling);
+    put_blame(&telling);
+    memory_release(ledger);
+}
