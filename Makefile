@@ -148,6 +148,41 @@ bench-run: picklock $(BENCH_PROGRAMS) $(SHIMS)
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
+# ---- installing: the command, and the lock core as a library with its pkg-config file -----------
+VERSION = $(shell sed -n 's/.*PICKLOCK_VERSION "\(.*\)"/\1/p' base/version.h)
+INSTALL_HEADERS := $(wildcard lockcore/*.h) lockcore/drivers/redis.h lockcore/drivers/locks.h \
+                   lockcore/drivers/blocking.h base/result.h base/text.h
+INSTALL_PRIVATE := lockcore/state.h lockcore/quorum.h lockcore/cleanup.h lockcore/redlock.h
+INSTALL_ROOT     = $(DESTDIR)$(abspath $(PREFIX))
+
+# An application gets the sound algorithms only.
+$(BUILD)/install/algorithms.o: lockcore/algorithms.c
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS_ALL) -DLOCKCORE_SOUND_ONLY -MMD -MP -c $< -o $@
+
+INSTALL_SOURCES  = $(filter-out lockcore/algorithms.c,$(wildcard lockcore/*.c lockcore/drivers/*.c)) \
+                   $(wildcard base/*.c)
+$(BUILD)/install/liblockcore.a: $(BUILD)/install/algorithms.o $(call objects,$(INSTALL_SOURCES))
+	@rm -f $@
+	@ar crs $@ $^
+
+.PHONY: install-lib
+install-lib: $(BUILD)/install/liblockcore.a ## install the library, its headers and lockcore.pc only
+	@install -d $(INSTALL_ROOT)/lib/pkgconfig
+	@install -m 644 $< $(INSTALL_ROOT)/lib/
+	@for header in $(filter-out $(INSTALL_PRIVATE),$(INSTALL_HEADERS)); do \
+	    case $$header in lockcore/*) to=$$header ;; *) to=lockcore/$$header ;; esac; \
+	    install -D -m 644 $$header $(INSTALL_ROOT)/include/$$to; done
+	@sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(VERSION)|' \
+	    lockcore/lockcore.pc.in > $(INSTALL_ROOT)/lib/pkgconfig/lockcore.pc
+
+install: picklock install-lib ## install to PREFIX (/usr/local), below DESTDIR
+	@install -d $(INSTALL_ROOT)/bin $(INSTALL_ROOT)/libexec/picklock $(INSTALL_ROOT)/share/picklock
+	@install -m 755 $(BUILD)/picklock $(INSTALL_ROOT)/bin/picklock
+	@for shim in $(SHIMS); do install -m 755 $$shim $(INSTALL_ROOT)/libexec/picklock/; done
+	@[ ! -d scenarios ] || cp -R scenarios $(INSTALL_ROOT)/share/picklock/
+	@echo "installed picklock $(VERSION) and liblockcore to $(INSTALL_ROOT)"
+
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 clean: ## remove everything that was built

@@ -1,0 +1,21 @@
+/*
+ * lockcore.h: everything that an application needs to lock something with redis.
+ *
+ *     lock.h               the algorithm as a step, for whoever brings sockets and timers
+ *     drivers/blocking.h   calls that wait
+ *     drivers/locks.h      many locks on a libuv loop
+ *     drivers/redis.h      commands and replies only
+ *
+ *     cc guard.c $(pkg-config --cflags --libs lockcore)
+ */
+#ifndef LOCKCORE_LOCKCORE_H
+#define LOCKCORE_LOCKCORE_H
+
+#include "lockcore/algorithms.h"
+#include "lockcore/command.h"
+#include "lockcore/drivers/blocking.h"
+#include "lockcore/drivers/locks.h"
+#include "lockcore/drivers/redis.h"
+#include "lockcore/lock.h"
+
+#endif
