@@ -3,7 +3,6 @@
 #define TESTS_REAL_STORY_H
 
 #include "harness/world.h"
-#include "tests/real/adapter_double.h"
 #include "tests/real/place.h"
 
 #include <criterion/criterion.h>
