@@ -1,0 +1,8 @@
+/* fast.c: picks the fast path for operations that had to be kept. */
+#include "checker/linear/frontier.h"
+
+enum whole_verdict whole_fast_judge(struct whole *whole)
+{
+    (void)whole;
+    return WHOLE_NOT_FOR_ME;
+}

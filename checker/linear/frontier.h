@@ -1,0 +1,42 @@
+/*
+ * frontier.h: the frontier engine: decides any history of a lock, for what the fast paths cannot.
+ *
+ * Just-in-time linearization (Lowe 2017): the events are gone through in order, and what must have
+ * happened is placed only when it returns. A configuration is the lock's state, the set of
+ * *pending* operations that are placed already, and counters of unknown operations: never a set
+ * over the history. Unknown operations of an identity are counted while that identity still has
+ * events to come; then what is left of them becomes a number of interchangeable ghosts, which may
+ * hold the lock for a while, so that the number of configurations stays about twice the
+ * concurrency.
+ */
+#ifndef CHECKER_LINEAR_FRONTIER_H
+#define CHECKER_LINEAR_FRONTIER_H
+
+#include "checker/linear/log.h"
+
+enum whole_verdict { WHOLE_LEGAL, WHOLE_ILLEGAL, WHOLE_UNKNOWN, WHOLE_NOT_FOR_ME };
+
+/* One resource's operations, sorted by call, and what came of them. */
+struct whole {
+    const struct linear_options *options;
+    struct operation *operations;
+    size_t count;
+    struct linear_finding finding; /* of an illegal history */
+    uint8_t limit;                 /* enum linear_limit, of an unknown one */
+    uint64_t frontier_peak;
+    size_t *order; /* if options->order and legal: indices of operations; room for `count` */
+    size_t order_count;
+};
+
+enum whole_verdict frontier_judge(struct whole *whole);
+
+/* Leases with a promised end, where their holds cannot be told apart as events arrive. */
+enum whole_verdict lease_judge(struct whole *whole);
+
+/* The fast paths that need all operations; WHOLE_NOT_FOR_ME where none applies. */
+enum whole_verdict whole_fast_judge(struct whole *whole);
+
+/* Indices of the operations that return, in the order of their returns; NULL without memory. */
+uint32_t *whole_by_return(struct whole *whole, size_t *count);
+
+#endif

@@ -1,0 +1,108 @@
+/* hold.c: the live holds of a history by resource and identity. */
+#include "checker/linear/stream.h"
+
+#include "base/assert.h"
+
+bool stream_is_reentrant(const struct linear *linear)
+{
+    return linear->options.model == LINEAR_REENTRANT ||
+           linear->options.model == LINEAR_REENTRANT_FENCED;
+}
+
+bool stream_judges(const struct linear *linear)
+{
+    if (linear->options.engine == LINEAR_ENGINE_FRONTIER) {
+        return false;
+    }
+    switch ((enum linear_model)linear->options.model) {
+    case LINEAR_OWNER:
+    case LINEAR_REENTRANT:
+    case LINEAR_FENCED:
+    case LINEAR_REENTRANT_FENCED:
+    case LINEAR_LEASE:
+        return true;
+    case LINEAR_MUTEX:
+    case LINEAR_LEASE_EXACT:
+    case LINEAR_SEMAPHORE:
+    case LINEAR_MODELS:
+        return false;
+    }
+    UNREACHABLE();
+}
+
+uint32_t hold_find(const struct linear *linear, uint32_t resource, const struct identity *identity)
+{
+    uint64_t hash = identity_hash(identity, resource);
+    struct table_walk walk = table_walk_begin(&linear->by_identity, hash);
+    for (uint32_t at = table_walk_next(&linear->by_identity, &walk); at != TABLE_NONE;
+         at = table_walk_next(&linear->by_identity, &walk)) {
+        const struct stream_name *name = &linear->names[at];
+        if (name->resource == resource && identity_equal(&name->identity, identity)) {
+            return at;
+        }
+    }
+    return CHAIN_NO_HOLD;
+}
+
+static uint32_t hold_take(struct linear *linear)
+{
+    if (linear->hold_free != 0) {
+        uint32_t at = linear->hold_free - 1;
+        linear->hold_free = linear->names[at].next_free;
+        return at;
+    }
+    if (linear->hold_count == linear->hold_room &&
+        !stream_grow(linear, (void **)&linear->holds, &linear->hold_room,
+                     sizeof linear->holds[0])) {
+        return CHAIN_NO_HOLD;
+    }
+    if (linear->hold_count == linear->name_room &&
+        !stream_grow(linear, (void **)&linear->names, &linear->name_room,
+                     sizeof linear->names[0])) {
+        return CHAIN_NO_HOLD;
+    }
+    return linear->hold_count++;
+}
+
+uint32_t hold_make(struct linear *linear, uint32_t resource, const struct identity *identity)
+{
+    uint32_t at = hold_take(linear);
+    uint64_t hash = identity_hash(identity, resource);
+    if (at == CHAIN_NO_HOLD ||
+        !table_put(&linear->by_identity, hash, at, linear->options.bytes_max)) {
+        linear->full = true;
+        return CHAIN_NO_HOLD;
+    }
+    linear->holds[at] = hold_empty();
+    linear->names[at] = (struct stream_name){.identity = *identity, .resource = resource};
+    return at;
+}
+
+bool hold_is_tainted(const struct linear *linear, uint32_t resource,
+                     const struct identity *identity)
+{
+    struct table_walk walk = table_walk_begin(&linear->tainted, identity_hash(identity, resource));
+    return linear->tainted.count > 0 && table_walk_next(&linear->tainted, &walk) != TABLE_NONE;
+}
+
+void hold_drop_if_settled(struct linear *linear, uint32_t slot)
+{
+    struct linear_hold *hold = &linear->holds[slot];
+    bool settled = hold->released_ok || hold->grant == GRANT_NONE;
+    if (!settled || hold->pending > 0) {
+        return;
+    }
+    struct stream_name *name = &linear->names[slot];
+    uint64_t hash = identity_hash(&name->identity, name->resource);
+    bool uncertain = hold->released_unknown != POSITION_NEVER || hold->asked_again;
+    if (uncertain && !table_put(&linear->tainted, hash, 0, linear->options.bytes_max)) {
+        linear->full = true;
+    }
+    struct linear_chain *chain = &linear->keys[name->resource].chain;
+    if (chain->last == slot) {
+        chain->last = CHAIN_NO_HOLD;
+    }
+    table_remove(&linear->by_identity, hash, slot);
+    name->next_free = linear->hold_free;
+    linear->hold_free = slot + 1;
+}

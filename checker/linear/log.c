@@ -1,0 +1,98 @@
+/* log.c: keeps operations in memory and sorts them. */
+#include "checker/linear/log.h"
+
+#include "base/arena.h"
+#include "base/assert.h"
+
+#include <stdlib.h>
+
+static size_t log_bytes(const struct log *log)
+{
+    return log->room * sizeof(struct operation) + log->identity_room * sizeof(struct identity) +
+           table_bytes(&log->by_identity);
+}
+
+uint32_t log_identity(struct log *log, const struct identity *identity)
+{
+    if (log->full || log->bytes_max == 0) {
+        return 0;
+    }
+    uint64_t hash = identity_hash(identity, 0);
+    struct table_walk walk = table_walk_begin(&log->by_identity, hash);
+    for (uint32_t at = table_walk_next(&log->by_identity, &walk); at != TABLE_NONE;
+         at = table_walk_next(&log->by_identity, &walk)) {
+        if (identity_equal(&log->identities[at], identity)) {
+            return at + 1;
+        }
+    }
+    if (log->identity_count == log->identity_room) {
+        uint32_t room = log->identity_room == 0 ? 1024 : 2 * log->identity_room;
+        struct identity *grown = NULL;
+        if (log_bytes(log) + room * sizeof *grown <= log->bytes_max) {
+            grown = memory_resize(log->identities, room * sizeof *grown);
+        }
+        if (grown == NULL) {
+            log->full = true;
+            return 0;
+        }
+        log->identities = grown;
+        log->identity_room = room;
+    }
+    if (!table_put(&log->by_identity, hash, log->identity_count, log->bytes_max)) {
+        log->full = true;
+        return 0;
+    }
+    log->identities[log->identity_count] = *identity;
+    log->identity_count++;
+    return log->identity_count;
+}
+
+void log_add(struct log *log, const struct operation *operation)
+{
+    ASSERT(operation->kind < OPERATION_KINDS);
+    if (log->full || log->bytes_max == 0) {
+        return;
+    }
+    if (log->count == log->room) {
+        size_t room = log->room == 0 ? (size_t)LOG_BLOCK_OPERATIONS : log->room + log->room / 2;
+        struct operation *grown = NULL;
+        if (log_bytes(log) + room * sizeof *grown <= log->bytes_max) {
+            grown = memory_resize(log->operations, room * sizeof *grown);
+        }
+        if (grown == NULL) {
+            log->full = true;
+            return;
+        }
+        log->operations = grown;
+        log->room = room;
+    }
+    log->operations[log->count++] = *operation;
+}
+
+void log_release(struct log *log)
+{
+    memory_release(log->operations);
+    memory_release(log->identities);
+    table_release(&log->by_identity);
+    *log = (struct log){0};
+}
+
+static int compare_operations(const void *left, const void *right)
+{
+    const struct operation *a = left;
+    const struct operation *b = right;
+    if (a->resource != b->resource) {
+        return a->resource < b->resource ? -1 : 1;
+    }
+    if (a->called != b->called) {
+        return a->called < b->called ? -1 : 1;
+    }
+    return a->invoke < b->invoke ? -1 : a->invoke > b->invoke;
+}
+
+void log_sort(struct log *log)
+{
+    if (log->count > 0) {
+        qsort(log->operations, log->count, sizeof log->operations[0], compare_operations);
+    }
+}

@@ -1,0 +1,86 @@
+/*
+ * log.h: the operations of a history, kept for the algorithms that need all of them at once.
+ *
+ * An operation is what the policies make of it: one that says nothing is not kept.
+ */
+#ifndef CHECKER_LINEAR_LOG_H
+#define CHECKER_LINEAR_LOG_H
+
+#include "checker/linear/chain.h"
+#include "checker/linear/table.h"
+
+/* What an operation does to the lock, or says about it. */
+enum operation_kind {
+    OPERATION_TAKE,       /* acquire, ok */
+    OPERATION_MAYBE_TAKE, /* acquire, unknown */
+    OPERATION_BUSY,       /* acquire, refused, and someone held it */
+    OPERATION_FREE,       /* release, ok */
+    OPERATION_MAYBE_FREE, /* release, unknown */
+    OPERATION_NOT_HELD,   /* release, failed: its caller did not hold it */
+    OPERATION_SEEN_FREE,  /* observe */
+    OPERATION_SEEN_HELD,  /* observe: by somebody */
+    OPERATION_SEEN_OWNER, /* observe: by this identity */
+    OPERATION_KINDS,
+    OPERATION_NONE = OPERATION_KINDS, /* says nothing */
+};
+
+struct operation {
+    int64_t called;
+    int64_t returned; /* POSITION_NEVER where the outcome is unknown */
+    int64_t fence;    /* 0 where unknown */
+    int64_t until;    /* lease: position of the promised end, else POSITION_NEVER */
+    uint64_t invoke;  /* index of its invoke event: its name */
+    uint32_t resource;
+    uint32_t identity; /* 1, 2, ...: who owns what it takes; 0 where it has none */
+    uint8_t kind;      /* enum operation_kind */
+};
+
+static inline bool operation_is_unknown(const struct operation *operation)
+{
+    return operation->kind == OPERATION_MAYBE_TAKE || operation->kind == OPERATION_MAYBE_FREE;
+}
+
+static inline bool operation_is_observer(const struct operation *operation)
+{
+    return operation->kind == OPERATION_BUSY || operation->kind >= OPERATION_NOT_HELD;
+}
+
+/* Who owns a hold: a value, an owner's name, or a process. */
+struct identity {
+    uint64_t words[3];
+};
+
+enum { LOG_BLOCK_OPERATIONS = 4096 };
+
+struct log {
+    struct operation *operations; /* owned */
+    size_t count;
+    size_t room;
+    struct identity *identities; /* owned; identity i stands at i - 1 */
+    uint32_t identity_count;
+    uint32_t identity_room;
+    struct table by_identity;
+    size_t bytes_max; /* 0: keep nothing */
+    bool full;        /* something did not fit: the log is of no use */
+};
+
+static inline uint64_t identity_hash(const struct identity *identity, uint64_t salt)
+{
+    uint64_t low = table_mix(identity->words[0] ^ (identity->words[2] * 0x9e3779b97f4a7c15u));
+    return table_mix(low ^ identity->words[1] ^ (salt * 0xd6e8feb86659fd93u));
+}
+
+static inline bool identity_equal(const struct identity *a, const struct identity *b)
+{
+    return a->words[0] == b->words[0] && a->words[1] == b->words[1] && a->words[2] == b->words[2];
+}
+
+/* The number of an identity, from 1; 0 if it does not fit. */
+uint32_t log_identity(struct log *log, const struct identity *identity);
+void log_add(struct log *log, const struct operation *operation);
+void log_release(struct log *log);
+
+/* Sort by resource, then by call: groups of equal resource stand together. */
+void log_sort(struct log *log);
+
+#endif

@@ -1,0 +1,320 @@
+/* stream.c: pairs invokes with their ends, calls before returns of the same time. */
+#include "checker/linear/stream.h"
+
+#include "base/arena.h"
+#include "base/assert.h"
+
+#include <string.h>
+
+bool stream_grow(struct linear *linear, void **items, uint32_t *room, size_t item_bytes)
+{
+    uint32_t grown_room = *room == 0 ? 64 : *room + *room / 2;
+    size_t more = (size_t)(grown_room - *room) * item_bytes;
+    void *grown = NULL;
+    if (linear->bytes + more <= linear->options.bytes_max) {
+        grown = memory_resize(*items, grown_room * item_bytes);
+    }
+    if (grown == NULL) {
+        linear->full = true;
+        return false;
+    }
+    memset((char *)grown + *room * item_bytes, 0, more);
+    linear->bytes += more;
+    *items = grown;
+    *room = grown_room;
+    return true;
+}
+
+void stream_find(struct linear *linear, uint32_t resource, const struct linear_finding *finding)
+{
+    struct stream_key *key = &linear->keys[resource];
+    struct linear_result *result = &linear->result;
+    if (finding->reason == LINEAR_LEGAL || key->limit != LINEAR_LIMIT_NONE) {
+        return;
+    }
+    key->violated = true;
+    result->violations++;
+    if (result->violations > 1) {
+        return;
+    }
+    result->reason = finding->reason;
+    result->grade = finding->grade;
+    result->resource = resource;
+    result->operation_count = 0;
+    for (uint8_t i = 0; i < finding->count; i++) {
+        uint8_t at = result->operation_count++;
+        while (at > 0 && result->operations[at - 1] > finding->operations[i]) {
+            result->operations[at] = result->operations[at - 1];
+            at--;
+        }
+        result->operations[at] = finding->operations[i];
+    }
+}
+
+void stream_limit(struct linear *linear, uint32_t resource, enum linear_limit limit)
+{
+    if (linear->keys[resource].limit == LINEAR_LIMIT_NONE) {
+        linear->keys[resource].limit = (uint8_t)limit;
+    }
+}
+
+static bool stream_key_ready(struct linear *linear, uint32_t resource)
+{
+    while (resource >= linear->key_room) {
+        uint32_t first = linear->key_room;
+        if (!stream_grow(linear, (void **)&linear->keys, &linear->key_room,
+                         sizeof linear->keys[0])) {
+            return false;
+        }
+        for (uint32_t i = first; i < linear->key_room; i++) {
+            linear->keys[i].chain = chain_empty();
+        }
+    }
+    linear->keys[resource].used = true;
+    return true;
+}
+
+static uint64_t process_hash(int32_t process)
+{
+    return table_mix((uint64_t)(uint32_t)process + 1);
+}
+
+static uint32_t slot_of_process(const struct linear *linear, int32_t process)
+{
+    struct table_walk walk = table_walk_begin(&linear->by_process, process_hash(process));
+    uint32_t slot = table_walk_next(&linear->by_process, &walk);
+    while (slot != TABLE_NONE && linear->slots[slot].process != process) {
+        slot = table_walk_next(&linear->by_process, &walk);
+    }
+    return slot;
+}
+
+static uint32_t slot_take(struct linear *linear)
+{
+    if (linear->slot_free != 0) {
+        uint32_t slot = linear->slot_free - 1;
+        linear->slot_free = linear->slots[slot].hold;
+        return slot;
+    }
+    if (linear->slot_count == linear->slot_room &&
+        !stream_grow(linear, (void **)&linear->slots, &linear->slot_room,
+                     sizeof linear->slots[0])) {
+        return TABLE_NONE;
+    }
+    return linear->slot_count++;
+}
+
+static void slot_give(struct linear *linear, uint32_t slot)
+{
+    linear->slots[slot].used = false;
+    linear->slots[slot].hold = linear->slot_free;
+    linear->slot_free = slot + 1;
+}
+
+static int64_t time_clamped(int64_t time_ns)
+{
+    int64_t low = time_ns < -LINEAR_TIME_MAX ? -LINEAR_TIME_MAX : time_ns;
+    return low > LINEAR_TIME_MAX ? LINEAR_TIME_MAX : low;
+}
+
+static bool wants_value(const struct linear *linear)
+{
+    return !linear->options.by_owner && !stream_is_reentrant(linear);
+}
+
+/* Who the operation is for. A process answers only for operations that name nobody. */
+static bool identity_of(const struct linear *linear, const struct history_event *event,
+                        struct identity *identity)
+{
+    bool by_value = wants_value(linear) && (event->flags & HISTORY_HAS_VALUE) != 0;
+    bool by_owner = !by_value && (event->flags & HISTORY_HAS_OWNER) != 0;
+    *identity = (struct identity){.words = {(uint64_t)(uint32_t)event->process, 0, 1}};
+    if (by_value || by_owner) {
+        const struct history_value *name = by_value ? &event->value : &event->owner;
+        uint32_t tail = 0;
+        memcpy(&identity->words[0], name->bytes, 8);
+        memcpy(&identity->words[1], name->bytes + 8, 8);
+        memcpy(&tail, name->bytes + 16, 4);
+        identity->words[2] = (uint64_t)tail << 8 | (by_value ? 2 : 3);
+    }
+    return by_value || by_owner;
+}
+
+void stream_call(struct linear *linear, const struct history_event *event)
+{
+    uint32_t at = slot_take(linear);
+    if (at == TABLE_NONE || !stream_key_ready(linear, event->resource) ||
+        !table_put(&linear->by_process, process_hash(event->process), at,
+                   linear->options.bytes_max)) {
+        linear->full = true;
+        return;
+    }
+    struct stream_slot *slot = &linear->slots[at];
+    *slot = (struct stream_slot){.invoke = event->index,
+                                 .called = position_of_call(time_clamped(event->time_ns)),
+                                 .resource = event->resource,
+                                 .hold = CHAIN_NO_HOLD,
+                                 .process = event->process,
+                                 .f = event->f,
+                                 .used = true};
+    bool named = identity_of(linear, event, &slot->identity);
+    /* An acquire may learn its value only when it is granted. */
+    slot->identified = named || event->f != HISTORY_ACQUIRE || !wants_value(linear);
+    linear->result.judged++;
+    if (stream_judges(linear)) {
+        stream_judge_call(linear, at);
+    }
+}
+
+static uint8_t kind_of(const struct linear *linear, const struct stream_slot *slot,
+                       const struct stream_return *returned)
+{
+    bool ok = returned->type == HISTORY_OK;
+    bool unknown = returned->type == HISTORY_INFO;
+    if (slot->f == HISTORY_ACQUIRE) {
+        bool busy = linear->options.refused_acquire == LINEAR_REFUSED_HELD;
+        return ok        ? OPERATION_TAKE
+               : unknown ? OPERATION_MAYBE_TAKE
+               : busy    ? OPERATION_BUSY
+                         : OPERATION_NONE;
+    }
+    if (slot->f == HISTORY_RELEASE) {
+        bool not_held = linear->options.failed_release == LINEAR_RELEASE_NOT_HELD;
+        return ok         ? OPERATION_FREE
+               : unknown  ? OPERATION_MAYBE_FREE
+               : not_held ? OPERATION_NOT_HELD
+                          : OPERATION_NONE;
+    }
+    if (slot->f != HISTORY_OBSERVE || !ok) {
+        return OPERATION_NONE;
+    }
+    return returned->named  ? OPERATION_SEEN_OWNER
+           : returned->held ? OPERATION_SEEN_HELD
+                            : OPERATION_SEEN_FREE;
+}
+
+static int64_t until_of(const struct linear *linear, const struct stream_slot *slot,
+                        const struct history_event *event)
+{
+    const struct linear_options *options = &linear->options;
+    if (options->model != LINEAR_LEASE) {
+        return POSITION_NEVER;
+    }
+    if ((event->flags & HISTORY_HAS_UNTIL) != 0 && event->until_ns < LINEAR_TIME_MAX) {
+        return position_of_call(time_clamped(event->until_ns));
+    }
+    if (options->ttl_ns > 0) {
+        return slot->called + 2 * (options->ttl_ns - options->drift_ns);
+    }
+    return POSITION_NEVER;
+}
+
+static void log_return(struct linear *linear, const struct stream_slot *slot,
+                       const struct stream_return *returned)
+{
+    uint8_t kind = kind_of(linear, slot, returned);
+    if (kind == OPERATION_NONE) {
+        return;
+    }
+    bool unknown = kind == OPERATION_MAYBE_TAKE || kind == OPERATION_MAYBE_FREE;
+    struct operation operation = {
+        .called = slot->called,
+        .returned = unknown ? POSITION_NEVER : returned->returned,
+        .fence = returned->fence,
+        .until = returned->until,
+        .invoke = slot->invoke,
+        .resource = slot->resource,
+        .identity = log_identity(&linear->log, &slot->identity),
+        .kind = kind,
+    };
+    log_add(&linear->log, &operation);
+}
+
+static void stream_return(struct linear *linear, struct stream_return *returned)
+{
+    struct stream_slot *slot = &linear->slots[returned->slot];
+    if (returned->named && (!slot->identified || slot->f == HISTORY_OBSERVE)) {
+        slot->identity = returned->identity;
+    }
+    if (linear->log.bytes_max > 0) {
+        log_return(linear, slot, returned);
+    }
+    if (stream_judges(linear)) {
+        stream_judge_return(linear, returned);
+    }
+    slot_give(linear, returned->slot);
+}
+
+void stream_defer(struct linear *linear, const struct history_event *event)
+{
+    uint32_t at = slot_of_process(linear, event->process);
+    if (at == TABLE_NONE) {
+        return;
+    }
+    table_remove(&linear->by_process, process_hash(event->process), at);
+    if (linear->waiting_count == linear->waiting_room &&
+        !stream_grow(linear, (void **)&linear->waiting, &linear->waiting_room,
+                     sizeof linear->waiting[0])) {
+        return;
+    }
+    const struct stream_slot *slot = &linear->slots[at];
+    struct stream_return *returned = &linear->waiting[linear->waiting_count++];
+    *returned = (struct stream_return){
+        .returned = position_of_return(time_clamped(event->time_ns)),
+        .until = until_of(linear, slot, event),
+        .fence = event->fence,
+        .slot = at,
+        .type = event->type,
+        .held = event->version != 0,
+    };
+    returned->named = identity_of(linear, event, &returned->identity);
+    bool forgiven = event->type == HISTORY_FAIL && slot->f == HISTORY_RELEASE &&
+                    linear->options.failed_release == LINEAR_RELEASE_DONE;
+    if (forgiven) {
+        returned->type = HISTORY_OK;
+    }
+}
+
+void stream_flush(struct linear *linear)
+{
+    for (uint32_t i = 0; i < linear->waiting_count && !linear->full; i++) {
+        stream_return(linear, &linear->waiting[i]);
+    }
+    linear->waiting_count = 0;
+}
+
+void stream_notice(struct linear *linear, const struct history_event *event)
+{
+    struct identity identity;
+    if (linear->options.model != LINEAR_LEASE || event->resource >= linear->key_room) {
+        return;
+    }
+    (void)identity_of(linear, event, &identity);
+    uint32_t slot = hold_find(linear, event->resource, &identity);
+    if (slot == CHAIN_NO_HOLD) {
+        return;
+    }
+    bool lost = event->kind == HISTORY_NOTICE;
+    int64_t until = position_of_call(time_clamped(lost ? event->time_ns : event->until_ns));
+    struct linear_hold *hold = &linear->holds[slot];
+    struct linear_moment moment = {
+        .invoke = CHAIN_NO_OPERATION, .called = until, .returned = until};
+    struct linear_finding finding = {0};
+    chain_until(&linear->keys[event->resource].chain, linear->holds, slot, &moment,
+                lost && hold->until < until ? hold->until : until, &finding);
+    stream_find(linear, event->resource, &finding);
+}
+
+void stream_end(struct linear *linear)
+{
+    stream_flush(linear);
+    for (uint32_t i = 0; i < linear->slot_count && !linear->full; i++) {
+        if (linear->slots[i].used) {
+            struct stream_return open = {.returned = POSITION_NEVER,
+                                         .until = POSITION_NEVER,
+                                         .slot = i,
+                                         .type = HISTORY_INFO};
+            stream_return(linear, &open);
+        }
+    }
+}

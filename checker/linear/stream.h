@@ -1,0 +1,105 @@
+/*
+ * stream.h: pairs events to operations, in the order in which closed intervals overlap, and feeds
+ * the holds of each resource (chain.h) and the log (log.h).
+ */
+#ifndef CHECKER_LINEAR_STREAM_H
+#define CHECKER_LINEAR_STREAM_H
+
+#include "checker/linear/log.h"
+
+/* An operation under way. */
+struct stream_slot {
+    uint64_t invoke;
+    int64_t called; /* position */
+    struct identity identity;
+    uint32_t resource;
+    uint32_t hold; /* CHAIN_NO_HOLD: none, or not known yet */
+    int32_t process;
+    uint8_t f; /* enum history_f */
+    bool used;
+    bool identified;
+    bool clash; /* acquire: the identity was in use when it was called */
+    bool inner; /* reentrant release: does not end the session */
+};
+
+/* A return that waits until time goes on: what is invoked at the same time is concurrent. */
+struct stream_return {
+    struct identity identity; /* that the return named, if `named` */
+    int64_t returned;         /* position */
+    int64_t until;            /* lease: position of the promised end, else POSITION_NEVER */
+    int64_t fence;
+    uint32_t slot;
+    uint8_t type; /* enum history_type, after the policies */
+    bool named;
+    bool held; /* observe: by somebody */
+};
+
+/* Whose hold it is. */
+struct stream_name {
+    struct identity identity;
+    uint32_t resource;
+    uint32_t next_free;
+};
+
+struct stream_key {
+    struct linear_chain chain;
+    uint32_t anonymous; /* acquires under way or unknown whose value is not known */
+    uint8_t limit;      /* enum linear_limit: why it must be judged otherwise */
+    bool used;
+    bool violated;
+};
+
+struct linear {
+    struct linear_options options;
+    struct linear_result result;
+    int64_t now_ns;
+    struct table by_process; /* of slots */
+    struct stream_slot *slots;
+    uint32_t slot_count, slot_room, slot_free;
+    struct table by_identity; /* of holds */
+    struct linear_hold *holds;
+    struct stream_name *names; /* of the holds, by the same index */
+    uint32_t hold_count, hold_room, hold_free, name_room;
+    struct table tainted; /* identities that were let go with an operation still unknown */
+    struct stream_key *keys;
+    uint32_t key_room;
+    struct stream_return *waiting;
+    uint32_t waiting_count, waiting_room;
+    struct log log;
+    uint64_t *order; /* owned */
+    size_t order_count, order_room;
+    size_t bytes; /* of the arrays above, without the log's */
+    bool full;
+    bool finished;
+};
+
+/* Room for one more item; false, and linear->full, at the memory limit. */
+bool stream_grow(struct linear *linear, void **items, uint32_t *room, size_t item_bytes);
+
+/* Remember a violation; the first one is described. */
+void stream_find(struct linear *linear, uint32_t resource, const struct linear_finding *finding);
+/* The fast path does not apply to the resource. */
+void stream_limit(struct linear *linear, uint32_t resource, enum linear_limit limit);
+
+void stream_call(struct linear *linear, const struct history_event *event);
+void stream_defer(struct linear *linear, const struct history_event *event);
+void stream_flush(struct linear *linear);
+/* A lease's end moved, or its holder was told that it is lost. */
+void stream_notice(struct linear *linear, const struct history_event *event);
+/* The history is over: what is open stays unknown. */
+void stream_end(struct linear *linear);
+
+/* hold.c: holds by identity. */
+bool stream_judges(const struct linear *linear);
+bool stream_is_reentrant(const struct linear *linear);
+uint32_t hold_find(const struct linear *linear, uint32_t resource, const struct identity *identity);
+uint32_t hold_make(struct linear *linear, uint32_t resource, const struct identity *identity);
+void hold_drop_if_settled(struct linear *linear, uint32_t slot);
+bool hold_is_tainted(const struct linear *linear, uint32_t resource,
+                     const struct identity *identity);
+
+/* outcome.c: what a call and a return mean for the holds. */
+void stream_judge_call(struct linear *linear, uint32_t slot);
+void stream_judge_return(struct linear *linear, const struct stream_return *returned);
+
+#endif
