@@ -55,10 +55,21 @@ void client_resource_name(uint32_t resource, char name[CLIENT_RESOURCE_NAME_BYTE
     (void)snprintf(name, CLIENT_RESOURCE_NAME_BYTES, "r%u", resource);
 }
 
+static size_t client_controls_bytes(int32_t client_count)
+{
+    return sizeof(struct client_controls) + (size_t)client_count * sizeof(struct client_control);
+}
+
+void client_controls_unmap(struct client_controls *controls, int32_t client_count)
+{
+    if (controls != NULL) {
+        (void)munmap(controls, client_controls_bytes(client_count));
+    }
+}
+
 struct client_controls *client_controls_map(int32_t client_count)
 {
-    size_t bytes =
-        sizeof(struct client_controls) + (size_t)client_count * sizeof(struct client_control);
+    size_t bytes = client_controls_bytes(client_count);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return memory != MAP_FAILED ? memory : NULL;
 }

@@ -97,6 +97,8 @@ bool client_message_send(int fd, const struct client_message *message);
 /* Memory shared with children that are forked later; NULL if there is none to be had. */
 struct client_controls *client_controls_map(int32_t client_count);
 
+void client_controls_unmap(struct client_controls *controls, int32_t client_count);
+
 /* The name of a resource's key: "r0". */
 void client_resource_name(uint32_t resource, char name[CLIENT_RESOURCE_NAME_BYTES]);
 

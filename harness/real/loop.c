@@ -77,6 +77,9 @@ static void loop_alarm_closed(uv_handle_t *handle)
 
 void loop_alarm_close(struct loop_alarm *alarm)
 {
+    if (alarm->poll.data == NULL) {
+        return; /* it was never made */
+    }
     uv_close((uv_handle_t *)&alarm->poll, loop_alarm_closed);
 }
 

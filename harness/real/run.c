@@ -139,6 +139,7 @@ static struct result run_make_loop(struct run *run, struct text *why)
         }
         uv_unref((uv_handle_t *)&run->signals[i]);
     }
+    run->looping = true;
     TRY(loop_alarm_init(&run->schedule_alarm, &run->loop, run_on_schedule, run, why));
     TRY(loop_alarm_init(&run->keys_alarm, &run->loop, run_on_keys, run, why));
     TRY(loop_alarm_init(&run->nodes_alarm, &run->loop, run_on_nodes, run, why));
@@ -315,6 +316,32 @@ static void run_audit(struct run *run)
     }
 }
 
+static void run_close_handle(uv_handle_t *handle, void *data)
+{
+    (void)data;
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+/* Close everything that is open on the loop; only then may the memory of its handles go. */
+static void run_close_loop(struct run *run)
+{
+    struct loop_alarm *alarms[] = {&run->schedule_alarm, &run->keys_alarm, &run->nodes_alarm,
+                                   &run->links_alarm, &run->phase_alarm};
+    if (!run->looping) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof alarms / sizeof alarms[0]; i++) {
+        loop_alarm_close(alarms[i]);
+    }
+    uv_walk(&run->loop, run_close_handle, NULL);
+    while (uv_run(&run->loop, UV_RUN_DEFAULT) != 0) {
+    }
+    int closed = uv_loop_close(&run->loop);
+    ASSERT(closed == 0);
+}
+
 static void run_end(struct run *run)
 {
     run_clients_end(run);
@@ -322,31 +349,16 @@ static void run_end(struct run *run)
     if (run->proxy != NULL) {
         proxy_stop(run->proxy);
     }
-    if (run->keys != NULL) {
-        keys_free(run->keys);
-    }
+    run_close_loop(run);
+    proxy_free(run->proxy);
+    adapter_free(run->adapter);
+    keys_free(run->keys);
     guard_end(&run->guard);
     if (run->nowhere_fd >= 0) {
         (void)close(run->nowhere_fd);
     }
+    client_controls_unmap(run->controls, run->client_count + 1);
     arena_release(&run->arena);
-}
-
-static void run_close_loop(struct run *run)
-{
-    struct loop_alarm *alarms[] = {&run->schedule_alarm, &run->keys_alarm, &run->nodes_alarm,
-                                   &run->links_alarm, &run->phase_alarm};
-    for (size_t i = 0; i < sizeof alarms / sizeof alarms[0]; i++) {
-        loop_alarm_close(alarms[i]);
-    }
-    for (int i = 0; i < 2; i++) {
-        uv_close((uv_handle_t *)&run->signals[i], NULL);
-    }
-    /* What else is open closes itself; a turn is enough for the callbacks of ours. */
-    (void)uv_run(&run->loop, UV_RUN_NOWAIT);
-    adapter_free(run->adapter);
-    proxy_free(run->proxy);
-    (void)uv_loop_close(&run->loop);
 }
 
 static struct result run_real(const struct plan *plan, const struct world_options *options,
@@ -380,7 +392,6 @@ static struct result run_real(const struct plan *plan, const struct world_option
     run_audit(&run);
     run_emit_phase(&run, HISTORY_RUN_END, run.stopped ? CAUSE_STOPPED : cause);
     run_end(&run);
-    run_close_loop(&run);
     return run.outcome;
 }
 
