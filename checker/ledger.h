@@ -31,7 +31,7 @@ enum {
     LEDGER_RESOURCES = 256,      /* followed where the header does not count resources */
     LEDGER_RESOURCES_MAX = 4096, /* ... and where it does */
     LEDGER_FAULTS = 16,          /* followed where the header does not count faults */
-    LEDGER_CLAIMS = 4,           /* of one client at a time */
+    LEDGER_CLAIMS = 8,           /* of one client at a time */
 };
 
 enum claim_state {

@@ -235,7 +235,7 @@ static void walk_faults(struct scenario_walk *walk)
 }
 
 static const struct key_word verdict_words[] = {
-    {"pass", 0}, {"fail", 0}, {"unknown", 0}, {NULL, 0}};
+    {"pass", 0}, {"fail", 0}, {"unknown", 0}, {"any", 0}, {NULL, 0}};
 static const struct key_word blame_words[] = {
     {"library", 0}, {"assumption", 0}, {"deployment", 0}, {NULL, 0}};
 
@@ -270,7 +270,8 @@ static void expect_verdict(struct scenario_walk *walk, const struct document *pa
         }
     }
     if (verdict == NULL) {
-        problem_say(&walk->problems, part->place, "\"verdict\" is missing: pass, fail or unknown");
+        problem_say(&walk->problems, part->place,
+                    "\"verdict\" is missing: pass, fail, unknown or any");
         return;
     }
     expect_word(walk, verdict, "verdict", verdict_words, expect->verdict);

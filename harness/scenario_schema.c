@@ -129,7 +129,7 @@ static void schema_fault_print(struct text *text)
 
 static void schema_expect_print(const struct scenario_checks *checks, struct text *text)
 {
-    static const char verdict[] = "\"enum\": [\"pass\", \"fail\", \"unknown\"]";
+    static const char verdict[] = "\"enum\": [\"pass\", \"fail\", \"unknown\", \"any\"]";
     text_add(text, "\"type\": \"object\", \"minProperties\": 1, ");
     if (checks != NULL) {
         text_add(text, "\"propertyNames\": {\"enum\": [");

@@ -140,7 +140,7 @@ Test(scenario_errors, expectations)
          "demo.yaml:4:37: only a fail has somebody to blame\n"},
         {"version: 1\nname: demo\nlock: {algorithm: redlock}\nexpect: {exclusion: {blame: "
          "library}}\n",
-         "demo.yaml:4:21: \"verdict\" is missing: pass, fail or unknown\n"},
+         "demo.yaml:4:21: \"verdict\" is missing: pass, fail, unknown or any\n"},
         {"version: 1\nname: demo\nlock: {algorithm: redlock}\nexpect: {}\n",
          "demo.yaml:4:9: expect is empty: a scenario must expect something\n"},
         {"version: 1\nname: demo\nlock: {algorithm: redlock}\nexpect: pass\n",
