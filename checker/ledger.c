@@ -37,6 +37,7 @@ static size_t ledger_layout(const struct history_header *header, struct ledger *
     *layout = (struct ledger){
         .node_count = header->node_count,
         .quorum = header->node_count / 2 + 1,
+        .drift_ppm = header->drift_ppm,
         .process_count = ledger_process_count(header),
         .resource_count = ledger_resource_count(header),
         .fault_count = ledger_fault_count(header),
@@ -249,6 +250,7 @@ static void step_fault(struct ledger *ledger, const struct history_event *event)
         fault->state = FAULT_ACTIVE;
         fault->start_ns = event->time_ns;
         fault->start_index = event->index;
+        fault->asked = event->number[0];
         fault->end_ns = TIME_NEVER;
         ledger->faults_active++;
     }

@@ -131,11 +131,13 @@ struct ledger_fault {
     int64_t start_ns;
     int64_t end_ns; /* TIME_NEVER: not yet */
     uint64_t start_index;
+    int64_t asked; /* number[0] of its start: of a clock's rate, millionths */
 };
 
 struct ledger {
     int32_t node_count; /* 0: unknown; then keys are not followed */
     int32_t quorum;     /* node_count / 2 + 1 */
+    int64_t drift_ppm;  /* the lock's own allowance */
     uint32_t process_count;
     uint32_t resource_count;
     uint32_t fault_count;

@@ -56,12 +56,26 @@ void check_unknown(struct check_result *result, uint8_t reason, int64_t number)
     result->number[0] = number;
 }
 
+/* A lock has to live with clocks that drift by no more than it allows for. */
+static bool drift_is_allowed(const struct ledger *ledger, const struct ledger_end *end)
+{
+    if (end->cause != CAUSE_CLOCK_RATE || end->fault < 0 ||
+        (uint32_t)end->fault >= ledger->fault_count) {
+        return false;
+    }
+    int64_t drift_ppm = ledger_fault_at(ledger, (uint32_t)end->fault)->asked - 1000000;
+    return (drift_ppm < 0 ? -drift_ppm : drift_ppm) <= ledger->drift_ppm;
+}
+
 /* What made a key end, if the lock could not help it. */
-static struct blamed blame_of_end(const struct ledger_end *end)
+static struct blamed blame_of_end(const struct ledger *ledger, const struct ledger_end *end)
 {
     switch ((enum history_cause)end->cause) {
     case CAUSE_CLOCK_JUMP:
     case CAUSE_CLOCK_RATE:
+        if (drift_is_allowed(ledger, end)) {
+            break;
+        }
         return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_NODE_CLOCK};
     case CAUSE_RESTART:
         return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE};
@@ -129,7 +143,7 @@ struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim 
         if ((claim->present & bit) != 0) {
             continue;
         }
-        struct blamed end = blame_of_end(&ends[node]);
+        struct blamed end = blame_of_end(ledger, &ends[node]);
         bool was_set = (claim->set & bit) != 0;
         if (!was_set || end.blame == BLAME_LIBRARY) {
             kept_by_nature--;
