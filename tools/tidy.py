@@ -14,16 +14,26 @@ PARAMETERS_MAX = 5
 BANS = [
     (r"\b(malloc|calloc|realloc|free|strdup|strndup|asprintf|getline)\(",
      "memory comes from base/arena.h",
-     r"^base/arena\.c$|^bench/|^examples/|^harness/real/preload/|^lockcore/drivers/|adapter_json"),
-    (r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|atoi|atol)\(", "use base/text.h or a checked parse", r"^$"),
+     r"^base/arena\.c$|^bench/|^examples/|^harness/real/preload/|^lockcore/drivers/|adapter_json|^harness/real/(guard|clean)\.c$|^tests/"),
+    (r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|atoi|atol)\(", "use base/text.h or a checked parse", r"^tests/"),
     (r"\b(rand|srand|random|drand48)\(\)", "draw from a named stream of base/random.h", r"^$"),
     (r"\b(TODO|FIXME|XXX|HACK)\b", "finish it, or file an issue", r"^$"),
-    (r"\(void\)\s*\w+_(read|write|open|parse)\w*\(", "use result_ignore(r, \"why this is safe\")", r"^$|^bench/"),
     (r"^\s*else if\b(?!.*\{)", "braces always", r"^$"),
     (r"^#pragma once", "use an include guard", r"^$"),
 ]
 CLOCKS = re.compile(r"\b(clock_gettime|gettimeofday|time\(NULL\)|usleep|nanosleep|sleep\(|printf|getrandom)\b")
 PURE = re.compile(r"^(lockcore/[^/]*\.c|lockcore/wrong/|harness/sim/|checker/(?!.*(file|linearization_file|log)\.c))")
+
+
+def result_functions():
+    """Names of functions that return a struct result: dropping one takes result_ignore."""
+    names = set()
+    for path in glob.glob("**/*.[ch]", recursive=True):
+        names.update(re.findall(r"\bstruct result (\w+)\(", open(path, errors="replace").read()))
+    return names
+
+
+RESULTS = result_functions()
 
 
 def problems_of(path):
@@ -49,6 +59,9 @@ def problems_of(path):
         for pattern, instead, allowed in BANS:
             if re.search(pattern, line if "TODO" in pattern else code) and not re.search(allowed, path):
                 yield number, f"banned: {line.strip()[:60]}: {instead}"
+        dropped = re.search(r"\(void\)\s*(\w+)\(", code)
+        if dropped and dropped[1] in RESULTS:
+            yield number, f"a result is dropped: use result_ignore({dropped[1]}(...), \"why this is safe\")"
         if PURE.match(path) and CLOCKS.search(code) and "snprintf" not in code:
             yield number, f"no clock, sleep, output or dice here: {line.strip()[:60]}"
     for match in re.finditer(r"^(?!static_assert)[a-z][\w \*]*?\b(\w+)\(([^;{}()]*)\)\n\{", text, re.M):
