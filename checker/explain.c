@@ -61,7 +61,7 @@ static void put_lease(const struct telling *telling, const struct ledger_claim *
     struct text *text = telling->text;
     const struct ledger *ledger = telling->ledger;
     text_add(text, "  ");
-    put_client(telling, claim->process);
+    put_client_first(telling, claim->process);
     text_add(text, " was granted ");
     put_resource(telling, claim->resource);
     text_add(text, " at ");
@@ -71,6 +71,11 @@ static void put_lease(const struct telling *telling, const struct ledger_claim *
     } else {
         text_add(text, ", promised until ");
         put_time(text, claim->until_ns);
+        if (claim->until_ns < telling->at_ns) {
+            text_add(text, " (");
+            put_length(text, telling->at_ns - claim->until_ns);
+            text_add(text, " before the violation)");
+        }
     }
     if (claim->over == OVER_RELEASED) {
         text_add(text, ", released at ");
@@ -84,6 +89,50 @@ static void put_lease(const struct telling *telling, const struct ledger_claim *
         put_nodes(text, claim->set);
         text_add(text, " of %" PRId32, ledger->node_count);
         text_add(text, ledger_bits(claim->set) < ledger->quorum ? ", which is no majority" : "");
+    }
+    text_add(text, ".\n");
+}
+
+static bool ends_alike(const struct ledger_end *a, const struct ledger_end *b)
+{
+    return a->cause == b->cause && a->fault == b->fault && a->process == b->process;
+}
+
+/* When the key that ended here was to expire: from its set, or its last extension. */
+static int64_t key_due_ns(const struct telling *telling, const struct ledger_end *end, int32_t node)
+{
+    for (uint64_t i = end->index; i > 0; i--) {
+        const struct history_event *event = &telling->history->events[i - 1];
+        bool here = event->kind == HISTORY_NODE && event->node == node &&
+                    event->resource == telling->resource;
+        if (here && (event->f == HISTORY_KEY_SET || event->f == HISTORY_KEY_EXTENDED)) {
+            return (event->flags & HISTORY_HAS_UNTIL) != 0 ? event->until_ns : TIME_NEVER;
+        }
+    }
+    return TIME_NEVER;
+}
+
+/* One line for all keys that ended alike. */
+static void put_ends(const struct telling *telling, const struct ledger_claim *claim,
+                     uint64_t alike)
+{
+    struct text *text = telling->text;
+    int32_t node = __builtin_ctzll(alike);
+    const struct ledger_end *end = &ledger_ends(claim)[node];
+    int64_t time_ns = telling->history->events[end->index].time_ns;
+    text_add(text, "    ");
+    put_nodes(text, alike);
+    text_add(text, " at ");
+    put_time(text, time_ns);
+    text_add(text, ": ");
+    put_end(telling, end);
+    int64_t due_ns = key_due_ns(telling, end, node);
+    bool early =
+        end->f == HISTORY_KEY_EXPIRED && due_ns != TIME_NEVER && due_ns - time_ns >= NS_PER_MS;
+    if (early) {
+        text_add(text, ", ");
+        put_length(text, due_ns - time_ns);
+        text_add(text, " early");
     }
     text_add(text, ".\n");
 }
@@ -110,15 +159,15 @@ static void put_keys(const struct telling *telling, const struct ledger_claim *c
     }
     text_add(text, "gone were:\n");
     const struct ledger_end *ends = ledger_ends(claim);
-    for (int32_t node = 0; node < telling->ledger->node_count; node++) {
-        if ((gone >> node & 1) == 0) {
-            continue;
+    while (gone != 0) {
+        int32_t first = __builtin_ctzll(gone);
+        uint64_t alike = 0;
+        for (int32_t node = first; node < telling->ledger->node_count; node++) {
+            bool same = (gone >> node & 1) != 0 && ends_alike(&ends[node], &ends[first]);
+            alike |= same ? UINT64_C(1) << node : 0;
         }
-        text_add(text, "    node %" PRId32 ", at ", node + 1);
-        put_time(text, telling->history->events[ends[node].index].time_ns);
-        text_add(text, ": ");
-        put_end(telling, &ends[node]);
-        text_add(text, ".\n");
+        put_ends(telling, claim, alike);
+        gone &= ~alike;
     }
 }
 
@@ -224,7 +273,12 @@ static void put_offset(const struct telling *telling, int64_t time_ns)
     struct text offset = text_over(memory, sizeof memory);
     int64_t offset_ns = time_ns - telling->at_ns;
     text_add(&offset, "%s", offset_ns >= 0 ? "+" : "");
-    put_length(&offset, offset_ns);
+    if (offset_ns == 0) {
+        text_clear(&offset);
+        text_add(&offset, "now");
+    } else {
+        put_length(&offset, offset_ns);
+    }
     text_add(telling->text, "  %*s  ", OFFSET_COLUMN, memory);
 }
 

@@ -26,6 +26,15 @@ void put_client(const struct telling *telling, int32_t process)
     }
 }
 
+void put_client_first(const struct telling *telling, int32_t process)
+{
+    size_t at = telling->text->length;
+    put_client(telling, process);
+    if (at < telling->text->length) {
+        telling->text->data[at] = (char)(telling->text->data[at] - 'a' + 'A');
+    }
+}
+
 void put_resource(const struct telling *telling, uint32_t resource)
 {
     if (telling->history->resources != NULL) {
@@ -68,6 +77,9 @@ void put_nodes(struct text *text, uint64_t nodes)
 static void put_amount(struct text *text, const struct history_event *event)
 {
     int64_t asked = event->number[0];
+    if (asked == 0) {
+        return;
+    }
     switch ((enum fault_kind)event->fault_kind) {
     case FAULT_CLOCK_JUMP:
         text_add(text, " by %s", asked < 0 ? "" : "+");
@@ -81,7 +93,7 @@ static void put_amount(struct text *text, const struct history_event *event)
     case FAULT_POWER_LOSS:
     case FAULT_SHUTDOWN:
     case FAULT_STALL:
-        if (asked > 0 && asked != TIME_NEVER) {
+        if (asked != TIME_NEVER) {
             text_add(text, " for ");
             put_length(text, asked);
         }
@@ -246,9 +258,9 @@ static const char *end_words(enum history_cause cause)
     case CAUSE_TTL:
         return "its ttl had run out on a sound clock";
     case CAUSE_CLOCK_JUMP:
-        return "expired early, because the node's clock jumped";
+        return "expired, because the node's clock jumped";
     case CAUSE_CLOCK_RATE:
-        return "expired early, because the node's clock ran at a wrong rate";
+        return "expired, because the node's clock ran at a wrong rate";
     case CAUSE_RESTART:
         return "lost when the node restarted without it";
     case CAUSE_FAILOVER:

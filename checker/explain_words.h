@@ -26,6 +26,7 @@ struct telling {
 const struct history_event *telling_evidence(const struct telling *telling, uint32_t i);
 
 void put_client(const struct telling *telling, int32_t process); /* "client 2", "the auditor" */
+void put_client_first(const struct telling *telling, int32_t process); /* "Client 2" */
 void put_resource(const struct telling *telling, uint32_t resource);
 void put_time(struct text *text, int64_t time_ns);     /* "1.204 s" */
 void put_length(struct text *text, int64_t length_ns); /* "796.000 ms" */

@@ -196,6 +196,11 @@ struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t ot
     if (first_claim == NULL || second_claim == NULL) {
         return (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
     }
+    /* A grant whose lease was over when it returned is what lets the two meet, in any order. */
+    if (first_claim->until_ns <= first_claim->granted_ns ||
+        second_claim->until_ns <= second_claim->granted_ns) {
+        return blamed_library();
+    }
     const struct ledger_claim *older = first_claim;
     const struct ledger_claim *newer = second_claim;
     if (older->order > newer->order) {
@@ -203,7 +208,7 @@ struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t ot
         newer = first_claim;
     }
     int64_t older_end_ns = older->until_ns < older->over_ns ? older->until_ns : older->over_ns;
-    if (older_end_ns > newer->granted_ns && newer->until_ns > newer->granted_ns) {
+    if (older_end_ns > newer->granted_ns) {
         return blame_overlap(ledger, older, newer);
     }
     return blame_late(ledger, older);

@@ -129,8 +129,18 @@ static inline struct check_result judge_lines(const char *check, const char *lin
     AT(ms) "'kind':'fault','fault':" #k ",'f':'" f "','fault_kind':'" kind "'"
 #define FAULT_OF_CLIENT(ms, k, kind, f, p) FAULT_LINE(ms, k, kind, f) ",'process':" #p "}\n"
 #define FAULT_OF_NODE(ms, k, kind, f, n)   FAULT_LINE(ms, k, kind, f) ",'node':" #n "}\n"
-#define HEALED_AT(ms)                      AT(ms) "'kind':'phase','f':'healed'}\n"
-#define RUN_ENDS(ms)                       AT(ms) "'kind':'phase','f':'run-end','cause':'all-done'}\n"
+#define READ(ms, p, version)                                                                       \
+    OP(ms, p, "invoke", "read") "}\n" OP(ms, p, "ok", "read") ",'version':" #version "}\n"
+#define WRITE(ms, p, the_basis, the_version)                                                       \
+    OP(ms, p, "invoke", "write")                                                                   \
+    ",'basis':" #the_basis "}\n" OP(ms, p, "ok", "write") ",'basis':" #the_basis                   \
+                                                          ",'version':" #the_version "}\n"
+#define GRANT_FENCE(ms, p, the_fence) OP(ms, p, "ok", "acquire") ",'fence':" #the_fence "}\n"
+#define KEPT(ms, n, p, v)             ON(ms, n, "kept") ",'process':" #p ",'value':'" v "'}\n"
+#define RELEASE_FAILS(ms, p)          OP(ms, p, "fail", "release") ",'cause':'not-holding'}\n"
+#define UNKNOWN(ms, p, f)             OP(ms, p, "info", f) ",'cause':'timeout'}\n"
+#define HEALED_AT(ms)                 AT(ms) "'kind':'phase','f':'healed'}\n"
+#define RUN_ENDS(ms)                  AT(ms) "'kind':'phase','f':'run-end','cause':'all-done'}\n"
 
 /* All of a majority: nodes 1, 2 and 3. */
 #define SET3(ms, p, v, end) SET(ms, 1, p, v, end) SET(ms, 2, p, v, end) SET(ms, 3, p, v, end)

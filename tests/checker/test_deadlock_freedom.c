@@ -1,0 +1,50 @@
+/* test_deadlock_freedom.c: after the heal the lock is free again within ttl + bound. */
+#include "tests/checker/story.h"
+
+#define AUDIT(ms)         OP(ms, 3, "invoke", "acquire") ",'audit':true}\n"
+#define AUDIT_GRANTED(ms) OP(ms, 3, "ok", "acquire") ",'audit':true}\n"
+#define AUDIT_REFUSED(ms) OP(ms, 3, "fail", "acquire") ",'audit':true}\n"
+
+Test(deadlock_freedom, grant_within_ttl_and_bound_passes)
+{
+    struct check_result result =
+        judge_lines("deadlock_freedom", HEADER HEALED_AT(1000) AUDIT(1001) AUDIT_REFUSED(2000)
+                                            AUDIT(2010) AUDIT_GRANTED(2501) RUN_ENDS(2600));
+    assert_verdict(result, VERDICT_PASS);
+    cr_assert_eq(result.judged, (uint64_t)1);
+}
+
+Test(deadlock_freedom, late_grant_fails_with_the_wait)
+{
+    struct check_result result =
+        judge_lines("deadlock_freedom", HEADER HEALED_AT(1000) AUDIT(1001) AUDIT_REFUSED(2000)
+                                            AUDIT(2010) AUDIT_GRANTED(2502) RUN_ENDS(2600));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)1501000000);
+    cr_assert_eq(result.number[1], (int64_t)1500000000);
+}
+
+Test(deadlock_freedom, key_that_never_expires_fails_and_is_named)
+{
+    struct check_result result = judge_lines(
+        "deadlock_freedom", HEADER ASK(1, 1) SET_ENDLESS(5, 1, 1, "a") KILLED(6, 1) HEALED_AT(1000)
+                                AUDIT(1001) AUDIT_REFUSED(9000) RUN_ENDS(9001));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.evidence_count, 4);
+    cr_assert_eq(result.evidence[0], (uint64_t)1);
+    cr_assert_eq(result.evidence[1], (uint64_t)3);
+    cr_assert_eq(result.evidence[3], (uint64_t)6);
+}
+
+Test(deadlock_freedom, run_that_ends_early_is_unknown)
+{
+    assert_verdict(judge_lines("deadlock_freedom", HEADER HEALED_AT(1000) AUDIT(1001)
+                                                       AUDIT_REFUSED(2000) RUN_ENDS(2001)),
+                   VERDICT_UNKNOWN);
+}
+
+Test(deadlock_freedom, without_a_heal_nothing_is_judged)
+{
+    assert_verdict(judge_lines("deadlock_freedom", HEADER ASK(1, 1) GRANT(2, 1, "a", 1000)),
+                   VERDICT_NOTHING);
+}

@@ -1,0 +1,61 @@
+/* test_ownership.c: nobody deletes or extends a key that another owns. */
+#include "tests/checker/story.h"
+
+Test(ownership, deleting_and_extending_ones_own_key_passes)
+{
+    struct check_result result = judge_lines(
+        "ownership",
+        HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 1000)
+            ON(500, 1, "extended") ",'process':1,'value':'a','owner':'a'}\n" DELETED3(600, 1, "a"));
+    assert_verdict(result, VERDICT_PASS);
+    cr_assert_eq(result.judged, (uint64_t)4);
+}
+
+Test(ownership, plain_delete_of_anothers_key_fails)
+{
+    struct check_result result =
+        judge_lines("ownership", HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 1000)
+                                     DELETED_BLINDLY(100, 2, 2, "a"));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_evidence(result, 2, 5);
+}
+
+Test(ownership, plain_delete_of_ones_own_key_harms_nobody)
+{
+    assert_verdict(judge_lines("ownership", HEADER ASK(1, 1) SET(5, 1, 1, "a", 1005)
+                                                ON(9, 1, "deleted") ",'process':1,'owner':'a'}\n"),
+                   VERDICT_PASS);
+}
+
+Test(ownership, extending_anothers_key_fails)
+{
+    assert_fails(judge_lines("ownership", HEADER ASK(1, 1) SET(5, 1, 1, "a", 1005)
+                                              ON(100, 1, "extended") ",'process':2,'owner':'a'}\n"),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
+Test(ownership, key_whose_set_was_not_seen_is_judged_by_the_values)
+{
+    assert_verdict(
+        judge_lines("ownership",
+                    HEADER ON(9, 1, "deleted") ",'process':1,'owner':'a','value':'b'}\n"),
+        VERDICT_FAIL);
+    assert_verdict(
+        judge_lines("ownership",
+                    HEADER ON(9, 1, "deleted") ",'process':1,'owner':'a','value':'a'}\n"),
+        VERDICT_PASS);
+}
+
+Test(ownership, overwriting_anothers_key_fails)
+{
+    assert_verdict(judge_lines("ownership",
+                               HEADER SET(5, 1, 1, "a", 1005)
+                                   ON(9, 1, "set") ",'process':2,'owner':'a','value':'b'}\n"),
+                   VERDICT_FAIL);
+}
+
+Test(ownership, compare_that_found_anothers_key_is_nothing_judged)
+{
+    assert_verdict(judge_lines("ownership", HEADER SET(5, 1, 1, "a", 1005) KEPT(9, 1, 2, "b")),
+                   VERDICT_NOTHING);
+}

@@ -1,0 +1,74 @@
+/* test_section_exclusion.c: two clients must not be inside the section at once; and why they were.
+ */
+#include "tests/checker/story.h"
+
+#define CLIENT_1_HOLDS ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 1000) ENTER(11, 1)
+#define KEYS_EXPIRE                                                                                \
+    ENDED(1005, 1, "expired", "a", "ttl")                                                          \
+    ENDED(1005, 2, "expired", "a", "ttl") ENDED(1005, 3, "expired", "a", "ttl")
+#define CLIENT_2_GETS ASK(1100, 2) SET3(1101, 2, "b", 2101) GRANT(1105, 2, "b", 2090) ENTER(1106, 2)
+
+Test(section_exclusion, one_after_the_other_passes)
+{
+    assert_verdict(judge_lines("section_exclusion", HEADER CLIENT_1_HOLDS LEAVE(500, 1) FREE(501, 1)
+                                                        FREED(505, 1) CLIENT_2_GETS LEAVE(1200, 2)),
+                   VERDICT_PASS);
+}
+
+Test(section_exclusion, leaving_when_the_other_enters_passes)
+{
+    assert_verdict(judge_lines("section_exclusion",
+                               HEADER CLIENT_1_HOLDS KEYS_EXPIRE CLIENT_2_GETS LEAVE(1106, 1)),
+                   VERDICT_PASS);
+}
+
+Test(section_exclusion, nobody_entered_is_nothing_judged)
+{
+    assert_verdict(judge_lines("section_exclusion", HEADER ASK(1, 1) GRANT(10, 1, "a", 1000)),
+                   VERDICT_NOTHING);
+}
+
+Test(section_exclusion, paused_holder_fails_and_blames_the_pause)
+{
+    struct check_result result = judge_lines(
+        "section_exclusion",
+        HEADER CLIENT_1_HOLDS FAULT_OF_CLIENT(20, 1, "pause", "start", 1)
+            KEYS_EXPIRE CLIENT_2_GETS FAULT_OF_CLIENT(2000, 1, "pause", "end", 1) LEAVE(2001, 1));
+    assert_fails(result, BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE);
+    assert_evidence(result, 5, 15);
+    cr_assert_eq(result.number[0], (int64_t)1095000000);
+}
+
+Test(section_exclusion, section_longer_than_the_lease_is_an_assumption)
+{
+    assert_fails(judge_lines("section_exclusion",
+                             HEADER CLIENT_1_HOLDS KEYS_EXPIRE CLIENT_2_GETS LEAVE(2001, 1)),
+                 BLAME_ASSUMPTION, ASSUMPTION_SECTION);
+}
+
+Test(section_exclusion, lease_that_was_over_when_granted_blames_the_library)
+{
+    assert_fails(
+        judge_lines("section_exclusion",
+                    HEADER ASK(1, 1) SET3(5, 1, "a", 1005)
+                        FAULT_OF_CLIENT(6, 1, "pause", "start", 1)
+                            KEYS_EXPIRE CLIENT_2_GETS FAULT_OF_CLIENT(1500, 1, "pause", "end", 1)
+                                GRANT(1501, 1, "a", 1000) ENTER(1502, 1)),
+        BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
+Test(section_exclusion, overlapping_leases_carry_their_blame_over)
+{
+    assert_fails(judge_lines("section_exclusion",
+                             HEADER CLIENT_1_HOLDS ENDED(100, 3, "key-lost", "a", "restart") ASK(
+                                 200, 2) SET(201, 3, 2, "b", 1201) SET(201, 4, 2, "b", 1201)
+                                 SET(201, 5, 2, "b", 1201) GRANT(205, 2, "b", 1190) ENTER(206, 2)),
+                 BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
+}
+
+Test(section_exclusion, killed_client_is_inside_no_more)
+{
+    assert_verdict(judge_lines("section_exclusion",
+                               HEADER CLIENT_1_HOLDS KILLED(20, 1) KEYS_EXPIRE CLIENT_2_GETS),
+                   VERDICT_PASS);
+}

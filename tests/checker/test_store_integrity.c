@@ -1,0 +1,80 @@
+/* test_store_integrity.c: no update is lost, no stale write accepted. */
+#include "tests/checker/story.h"
+
+#define CLIENT_1_HOLDS ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 1000)
+#define CLIENT_2_GETS                                                                              \
+    ENDED(1005, 1, "expired", "a", "ttl")                                                          \
+    ENDED(1005, 2, "expired", "a", "ttl")                                                          \
+    ENDED(1005, 3, "expired", "a", "ttl") ASK(1100, 2) SET3(1101, 2, "b", 2101)                    \
+        GRANT(1105, 2, "b", 2090)
+#define GUARDED_BY_VALUE                                                                           \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'promises_validity':true,'value_check':true}\n"
+
+Test(store_integrity, writes_on_what_was_read_pass)
+{
+    struct check_result result =
+        judge_lines("store_integrity",
+                    HEADER CLIENT_1_HOLDS READ(20, 1, 0) WRITE(30, 1, 0, 1) READ(40, 1, 1)
+                        WRITE(50, 1, 1, 2) CLIENT_2_GETS READ(1110, 2, 2) WRITE(1120, 2, 2, 3));
+    assert_verdict(result, VERDICT_PASS);
+    cr_assert_eq(result.judged, (uint64_t)3);
+}
+
+Test(store_integrity, lost_update_fails_with_both_writes)
+{
+    struct check_result result =
+        judge_lines("store_integrity",
+                    HEADER CLIENT_1_HOLDS READ(20, 1, 0) FAULT_OF_CLIENT(25, 1, "pause", "start", 1)
+                        CLIENT_2_GETS READ(1110, 2, 0) WRITE(1120, 2, 0, 1)
+                            FAULT_OF_CLIENT(1500, 1, "pause", "end", 1) WRITE(1501, 1, 0, 2));
+    assert_fails(result, BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE);
+    assert_evidence(result, 19, 22);
+    cr_assert_eq(result.number[0], (int64_t)2);
+    cr_assert_eq(result.number[1], (int64_t)0);
+}
+
+Test(store_integrity, lost_update_shows_also_when_answers_come_out_of_order)
+{
+    struct check_result result = judge_lines(
+        "store_integrity",
+        HEADER ASK(1, 1) GRANT(2, 1, "a", 1000) ASK(3, 2) GRANT(4, 2, "b", 1000)
+            OP(10, 1, "invoke", "write") "}\n" OP(10, 2, "invoke", "write") "}\n" OP(
+                12, 2, "ok",
+                "write") ",'basis':0,'version':2}\n" OP(13, 1, "ok",
+                                                        "write") ",'basis':0,'version':1}\n");
+    assert_verdict(result, VERDICT_FAIL);
+}
+
+Test(store_integrity, stale_write_is_not_saved_by_reading_first)
+{
+    struct check_result result =
+        judge_lines("store_integrity", HEADER CLIENT_1_HOLDS CLIENT_2_GETS READ(1110, 2, 0) WRITE(
+                                           1120, 2, 0, 1) READ(1130, 1, 1) WRITE(1140, 1, 1, 2));
+    assert_fails(result, BLAME_ASSUMPTION, ASSUMPTION_SECTION);
+    assert_evidence(result, 16, 20);
+}
+
+Test(store_integrity, store_that_checks_values_lets_in_whoever_read_last)
+{
+    assert_verdict(judge_lines("store_integrity",
+                               GUARDED_BY_VALUE CLIENT_1_HOLDS CLIENT_2_GETS READ(1110, 2, 0)
+                                   WRITE(1120, 2, 0, 1) READ(1130, 1, 1) WRITE(1140, 1, 1, 2)),
+                   VERDICT_PASS);
+}
+
+Test(store_integrity, refused_and_unknown_writes_are_not_judged)
+{
+    assert_verdict(
+        judge_lines(
+            "store_integrity",
+            HEADER CLIENT_1_HOLDS
+                OP(20, 1, "invoke", "write") ",'basis':0}\n" OP(
+                    21, 1, "fail",
+                    "write") ",'basis':0,'cause':'stale-fence'}\n" OP(22, 1, "invoke",
+                                                                      "write") ",'basis':0}"
+                                                                               "\n" UNKNOWN(23, 1,
+                                                                                            "writ"
+                                                                                            "e")),
+        VERDICT_NOTHING);
+}

@@ -1,0 +1,83 @@
+/* test_validity.c: no promise outlives the majority of keys behind it. */
+#include "tests/checker/story.h"
+
+#define CLIENT_1_HOLDS ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 1000)
+
+Test(validity, keys_that_outlive_the_promise_pass)
+{
+    struct check_result result =
+        judge_lines("validity", HEADER CLIENT_1_HOLDS ENDED(1005, 1, "expired", "a", "ttl")
+                                    ENDED(1005, 2, "expired", "a", "ttl"));
+    assert_verdict(result, VERDICT_PASS);
+    cr_assert_eq(result.judged, (uint64_t)1);
+}
+
+Test(validity, released_lease_promises_nothing_more)
+{
+    assert_verdict(judge_lines("validity", HEADER CLIENT_1_HOLDS FREE(500, 1) DELETED3(501, 1, "a")
+                                               FREED(505, 1)),
+                   VERDICT_PASS);
+}
+
+Test(validity, losing_a_key_beyond_the_majority_passes)
+{
+    assert_verdict(judge_lines("validity", HEADER ASK(1, 1) SET3(5, 1, "a", 1005)
+                                               SET(5, 4, 1, "a", 1005) GRANT(10, 1, "a", 1000)
+                                                   ENDED(500, 4, "expired", "a", "clock-jump")),
+                   VERDICT_PASS);
+}
+
+Test(validity, losing_the_majority_inside_the_lease_fails_with_the_end_that_broke_it)
+{
+    struct check_result result =
+        judge_lines("validity", HEADER CLIENT_1_HOLDS ENDED(400, 2, "expired", "a", "clock-jump"));
+    assert_fails(result, BLAME_ASSUMPTION, ASSUMPTION_NODE_CLOCK);
+    assert_evidence(result, 4, 5);
+    cr_assert_eq(result.number[0], (int64_t)600000000);
+    cr_assert_eq(result.number[1], (int64_t)2);
+}
+
+Test(validity, promise_longer_than_the_ttl_blames_the_library)
+{
+    assert_fails(judge_lines("validity",
+                             HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 1300)
+                                 ENDED(1005, 1, "expired", "a", "ttl")),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
+Test(validity, lease_that_is_over_when_granted_blames_the_library_though_the_client_was_paused)
+{
+    struct check_result result = judge_lines(
+        "validity",
+        HEADER ASK(1, 1) SET3(5, 1, "a", 1005) FAULT_OF_CLIENT(6, 1, "pause", "start", 1)
+            ENDED(1005, 1, "expired", "a", "ttl") FAULT_OF_CLIENT(1500, 1, "pause", "end", 1)
+                GRANT(1501, 1, "a", 1000));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.evidence_count, 1);
+    cr_assert_eq(result.number[0], (int64_t)-501000000);
+}
+
+Test(validity, grant_with_its_majority_already_gone_fails)
+{
+    assert_fails(judge_lines("validity",
+                             HEADER ASK(1, 1) SET3(5, 1, "a", 1005)
+                                 ENDED(7, 1, "key-lost", "a", "restart") GRANT(10, 1, "a", 1000)),
+                 BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
+}
+
+Test(validity, extension_without_a_majority_fails)
+{
+    struct check_result result = judge_lines(
+        "validity", HEADER CLIENT_1_HOLDS EXTEND(990, 1) ENDED(1005, 1, "expired", "a", "ttl")
+                        ENDED(1005, 2, "expired", "a", "ttl") EXTENDED(1010, 1, 2000));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.evidence_count, 3);
+}
+
+Test(validity, locks_that_promise_nothing_are_nothing_judged)
+{
+    assert_verdict(judge_lines("validity",
+                               HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT_OPEN(10, 1, "a")
+                                   ENDED(400, 2, "expired", "a", "clock-jump")),
+                   VERDICT_NOTHING);
+}
