@@ -66,7 +66,8 @@ struct result history_input_fill(struct history_input *input, bool *more, struct
     /* One byte stays free for the zero that ends the last line. */
     size_t got = 0;
     size_t room = input->bytes - input->end - 1;
-    TRY(history_stream_read(input->stream, input->data + input->end, room, &got, &input->cut, why));
+    TRY(history_stream_read(input->stream, input->data + input->end, room, &got, why));
+    input->cut = history_stream_was_cut(input->stream);
     input->end += got;
     input->ended = got == 0;
     *more = got > 0;

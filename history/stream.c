@@ -18,6 +18,7 @@ struct history_stream {
     int file;
     ZSTD_DCtx *unpacking; /* NULL: plain */
     ZSTD_CCtx *packing;   /* NULL: plain */
+    bool cut;             /* a compressed file ended in the middle of a frame */
     bool in_frame;        /* bytes of a compressed frame are still to come */
     size_t begin;         /* reading: block[begin..end) is not used yet */
     size_t end;           /* writing: block[0..end) is not written yet */
@@ -92,14 +93,14 @@ struct result history_stream_open(const char *path, struct history_stream **stre
     return begun;
 }
 
-static struct result stream_unpack(struct history_stream *stream, ZSTD_outBuffer *out, bool *cut,
+static struct result stream_unpack(struct history_stream *stream, ZSTD_outBuffer *out,
                                    struct text *why)
 {
     while (out->pos == 0) {
         if (stream->begin == stream->end) {
             TRY(stream_block(stream, why));
             if (stream->end == 0) {
-                *cut = stream->in_frame;
+                stream->cut = stream->in_frame;
                 return RESULT_OK;
             }
         }
@@ -117,13 +118,13 @@ static struct result stream_unpack(struct history_stream *stream, ZSTD_outBuffer
 }
 
 struct result history_stream_read(struct history_stream *stream, char *data, size_t bytes,
-                                  size_t *got, bool *cut, struct text *why)
+                                  size_t *got, struct text *why)
 {
     ASSERT(bytes > 0);
     *got = 0;
     if (stream->unpacking != NULL) {
         ZSTD_outBuffer out = {.dst = data, .size = bytes, .pos = 0};
-        TRY(stream_unpack(stream, &out, cut, why));
+        TRY(stream_unpack(stream, &out, why));
         *got = out.pos;
         return RESULT_OK;
     }
@@ -135,6 +136,11 @@ struct result history_stream_read(struct history_stream *stream, char *data, siz
     memcpy(data, stream->block + stream->begin, *got);
     stream->begin += *got;
     return RESULT_OK;
+}
+
+bool history_stream_was_cut(const struct history_stream *stream)
+{
+    return stream->cut;
 }
 
 static bool ends_with(const char *text, const char *end)

@@ -17,12 +17,12 @@ struct history_stream;
 MUST_USE struct result history_stream_open(const char *path, struct history_stream **stream,
                                            struct text *why);
 
-/*
- * Read 1..bytes bytes; *got is 0 at the end only. *cut says that a compressed file ended in the
- * middle of a frame.
- */
+/* Read 1..bytes bytes; *got is 0 at the end only. */
 MUST_USE struct result history_stream_read(struct history_stream *stream, char *data, size_t bytes,
-                                           size_t *got, bool *cut, struct text *why);
+                                           size_t *got, struct text *why);
+
+/* Whether a compressed file ended in the middle of a frame. */
+bool history_stream_was_cut(const struct history_stream *stream);
 
 /* Create or overwrite a file; a path that ends in .zst is compressed. "-" is standard output. */
 MUST_USE struct result history_stream_create(const char *path, struct history_stream **stream,
