@@ -181,16 +181,22 @@ void folder_remove(const char *path)
 
 struct result folder_replace(const char *from, const char *to, struct text *why)
 {
-    folder_remove(to);
-    if (rename(from, to) != 0) {
-        /* Another run with the same name came first: its folder is as good as ours. */
-        folder_remove(to);
-        if (rename(from, to) != 0) {
-            text_add(why, "cannot move %s to %s: %s", from, to, strerror(errno));
-            return result_error(ERROR_IO);
+    enum { TRIES_MAX = 1000 }; /* other runs may put theirs in the same place at the same time */
+    char old[FILES_PATH_BYTES];
+    (void)snprintf(old, sizeof old, "%.4000s.old", from);
+    for (int i = 0; i < TRIES_MAX; i++) {
+        if (rename(from, to) == 0) {
+            return RESULT_OK;
+        }
+        if (errno != ENOTEMPTY && errno != EEXIST) {
+            break;
+        }
+        if (rename(to, old) == 0) {
+            folder_remove(old);
         }
     }
-    return RESULT_OK;
+    text_add(why, "cannot move %s to %s: %s", from, to, strerror(errno));
+    return result_error(ERROR_IO);
 }
 
 struct result file_write(const char *path, const char *data, size_t bytes, struct text *why)

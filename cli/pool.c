@@ -117,8 +117,7 @@ static struct result pool_start(struct pool *pool, struct pool_child *slot, stru
         text_add(why, "cannot make a pipe: %s", strerror(errno));
         return result_error(ERROR_ENVIRONMENT);
     }
-    fflush(stdout);
-    fflush(stderr);
+    fflush(NULL); /* or the child would write what is still buffered a second time */
     pid_t pid = fork();
     if (pid < 0) {
         text_add(why, "cannot start a process: %s", strerror(errno));

@@ -24,7 +24,8 @@ bool seed_parse(const char *word, uint64_t *seed)
         return true;
     }
     size_t digits = strspn(word, "0123456789abcdefABCDEF");
-    if (word[digits] != '\0' || digits < 7 || digits > 40) {
+    bool too_large = strspn(word, "0123456789") == digits && digits < 40;
+    if (word[digits] != '\0' || digits < 7 || digits > 40 || too_large) {
         return false;
     }
     char head[17];

@@ -99,7 +99,7 @@ class BadScenarios(Command):
         second = self.good("second", GOOD.replace("think: 1ms", "think: 1").replace("count: 3", "count: 99"))
         good = self.good("good")
         result = self.picklock("run", first, second, good)
-        self.refused(result, 4, "first.yaml:4:27", 'did you mean "ttl"', "second.yaml:6:", "second.yaml:5:")
+        self.refused(result, 4, "first.yaml:4:28", 'did you mean "ttl"', "second.yaml:6:", "second.yaml:5:")
         self.assertFalse((self.folder / "picklock-out").exists())
 
     def test_noise_is_refused_in_one_go(self):
