@@ -26,6 +26,7 @@ static void on_told(void *context, struct redis_lock *lock, const struct lock_ef
     if (lock == locks->asked && told->told != LOCK_TOLD_LOST) {
         locks->answer = *told;
         locks->asked = NULL;
+        uv_stop(&locks->loop); /* a turn that began with a timer must not go on to wait */
     }
 }
 
@@ -33,6 +34,7 @@ static void on_limit(uv_timer_t *timer)
 {
     struct blocking_locks *locks = timer->data;
     locks->limit_reached = true;
+    uv_stop(&locks->loop);
 }
 
 static void limit_start(struct blocking_locks *locks, int64_t ns)
@@ -76,7 +78,9 @@ static struct result quorum_wait(struct blocking_locks *locks, struct text *why)
 static void loop_close(struct blocking_locks *locks)
 {
     uv_close((uv_handle_t *)&locks->limit, NULL);
-    uv_run(&locks->loop, UV_RUN_DEFAULT);
+    while (uv_run(&locks->loop, UV_RUN_DEFAULT) != 0) {
+        /* uv_stop, called outside of a turn, ends the next one early */
+    }
     int code = uv_loop_close(&locks->loop);
     ASSERT(code == 0); /* every handle has been closed */
     memory_release(locks);

@@ -37,21 +37,42 @@ static inline void servers_pause(void)
     nanosleep(&pause, NULL);
 }
 
-/* Wait until the server accepts, at most about 10 s. */
-static inline void server_wait(const struct servers *servers, int index)
+/* A connection of its own to a server; below 0 if it does not accept. */
+static inline int server_connect(const struct servers *servers, int index)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path, servers->path[index], strlen(servers->path[index]) + 1);
-    for (int tries = 0; tries < 5000; tries++) {
-        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-        int code = connect(fd, (const struct sockaddr *)&address, sizeof address);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0) {
         close(fd);
-        if (code == 0) {
+        return -1;
+    }
+    return fd;
+}
+
+/* Wait until the server accepts, at most about 10 s. */
+static inline void server_wait(const struct servers *servers, int index)
+{
+    for (int tries = 0; tries < 5000; tries++) {
+        int fd = server_connect(servers, index);
+        if (fd >= 0) {
+            close(fd);
             return;
         }
         servers_pause();
     }
     cr_assert_fail("a redis-server does not answer on %s", servers->path[index]);
+}
+
+/* Ask and wait for the answer: what other connections had asked before is answered by then. */
+static inline void server_ping(const struct servers *servers, int index)
+{
+    char reply[16];
+    int fd = server_connect(servers, index);
+    cr_assert(fd >= 0);
+    cr_assert_eq(write(fd, "PING\r\n", 6), 6);
+    cr_assert(read(fd, reply, sizeof reply) > 0);
+    close(fd);
 }
 
 static inline void server_launch(struct servers *servers, int index)
