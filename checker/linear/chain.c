@@ -170,8 +170,8 @@ void chain_grant_again(struct linear_chain *chain, struct linear_hold *hold, uin
     bool changed = hold->fence != 0;
     finding_begin(finding, changed ? LINEAR_FENCE_CHANGED : LINEAR_FENCE_ORDER,
                   GRADE_NOT_LINEARIZABLE);
-    finding_add(finding, changed ? hold->acquire : chain->fence_acquire);
-    finding_add(finding, changed ? CHAIN_NO_OPERATION : chain->fence_release);
+    finding_add(finding, changed ? hold->acquire : chain->fence_release);
+    finding_add(finding, chain->fence_acquire);
     finding_add(finding, invoke);
 }
 

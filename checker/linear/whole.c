@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "checker/linear/frontier.h"
+#include "checker/linear/order.h"
 
 static enum whole_verdict judge(struct whole *whole, struct linear_result *result)
 {
@@ -61,6 +62,9 @@ static void judge_resource(struct linear *linear, size_t begin, size_t end)
         stream_find(linear, resource, &whole.finding);
     } else if (verdict == WHOLE_UNKNOWN) {
         linear->result.limit = ready ? whole.limit : (uint8_t)LINEAR_LIMIT_BYTES;
+    }
+    if (verdict == WHOLE_LEGAL && whole.order_count > 0) {
+        ASSERT(order_holds(&whole));
     }
     for (size_t i = 0; i < whole.order_count && verdict == WHOLE_LEGAL; i++) {
         linear->order[linear->order_count++] = operations[whole.order[i]].invoke;

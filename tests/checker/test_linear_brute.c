@@ -1,7 +1,7 @@
 /* test_linear_brute.c: small random histories, judged by checker/linear and by trying every order.
  */
 #include "base/random.h"
-#include "checker/linear/linear.h"
+#include "checker/linear/certificate.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -170,11 +170,13 @@ static int events_of(const struct kind *kind, const struct sample *sample,
     }
 }
 
-static struct linear_options options_of(const struct kind *kind, enum linear_engine engine)
+static struct linear_options options_of(const struct kind *kind, enum linear_engine engine,
+                                        struct random_stream *dice)
 {
     struct linear_options options = linear_options_default((enum linear_model)kind->rules.model);
     options.engine = (uint8_t)engine;
     options.log_bytes_max = (size_t)1 << 20;
+    options.order = draw(dice, 4) == 0; /* every legal order is confirmed where it is made */
     options.bytes_max = (size_t)1 << 26;
     options.permits = kind->rules.permits > 0 ? (uint32_t)kind->rules.permits : 1;
     options.refused_acquire = kind->rules.strong ? LINEAR_REFUSED_HELD : LINEAR_REFUSED_NOTHING;
@@ -186,18 +188,40 @@ static struct linear_options options_of(const struct kind *kind, enum linear_eng
     return options;
 }
 
+/* The operations of a fail contradict each other alone; a search names only what it ran into. */
+static void confirm(const struct linear_options *options, const struct linear_result *result,
+                    const struct history_event *events, int count)
+{
+    struct linear_witness witnesses[LINEAR_OPERATIONS_SHOWN] = {0};
+    if (result->verdict != VERDICT_FAIL || result->reason == LINEAR_NO_ORDER) {
+        return;
+    }
+    for (int i = 0; i < result->operation_count; i++) {
+        struct linear_witness *witness = &witnesses[i];
+        witness->invoke = events[result->operations[i]];
+        for (int j = (int)result->operations[i] + 1; j < count && !witness->ended; j++) {
+            witness->ended = events[j].process == witness->invoke.process;
+            witness->end = events[j];
+        }
+    }
+    cr_assert(linear_certificate_holds(options, witnesses, result->operation_count),
+              "the certificate of \"%s\" proves nothing",
+              linear_reason_sentence((enum linear_reason)result->reason));
+}
+
 static struct linear_result judge(const struct kind *kind, const struct sample *sample,
                                   enum linear_engine engine, struct random_stream *dice)
 {
     struct history_event events[EVENTS_MAX];
     int count = events_of(kind, sample, events, dice);
-    struct linear_options options = options_of(kind, engine);
+    struct linear_options options = options_of(kind, engine, dice);
     struct linear *linear = linear_open(&options);
     for (int i = 0; i < count; i++) {
         linear_event(linear, &events[i]);
     }
     linear_finish(linear);
     struct linear_result result = *linear_result(linear);
+    confirm(&options, &result, events, count);
     linear_close(linear);
     return result;
 }
