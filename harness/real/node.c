@@ -73,13 +73,16 @@ struct result node_init(struct node *node, const struct node_options *options, s
     node->options = *options;
     node->port_fd = -1;
     node->admin = ADMIN_CLOSED;
-    int length = snprintf(node->directory, sizeof node->directory, "%s/node-%d",
-                          options->run_directory, options->index + 1);
+    const char *data =
+        options->data_directory != NULL ? options->data_directory : options->run_directory;
+    int number = options->index + 1;
+    int length = snprintf(node->directory, sizeof node->directory, "%s/node-%d", data, number);
     if (length < 0 || length > (int)sizeof node->directory - 16) {
         text_add(why, "the run directory's path is too long: %s", options->run_directory);
         return result_error(ERROR_LIMIT);
     }
-    (void)snprintf(node->log_path, sizeof node->log_path, "%.480s.log", node->directory);
+    (void)snprintf(node->log_path, sizeof node->log_path, "%.480s/node-%d.log",
+                   options->run_directory, number);
     (void)snprintf(node->clock_path, sizeof node->clock_path, "%.480s.clock", node->directory);
     (void)snprintf(node->fsync_path, sizeof node->fsync_path, "%.480s.fsync", node->directory);
     if (mkdir(node->directory, S_IRWXU) != 0 && errno != EEXIST) {

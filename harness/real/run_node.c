@@ -61,6 +61,7 @@ struct result run_nodes_start(struct run *run, struct text *why)
             .index = i,
             .fsync = run->plan->scenario.fsync,
             .run_directory = run->guard.run_directory,
+            .data_directory = run->guard.state_directory,
         };
         run_node_needs(run, i, &options);
         target->rate_ppm = CLOCK_PAGE_PPM;
