@@ -251,20 +251,65 @@ static bool matters(const struct telling *telling, const struct history_event *e
     UNREACHABLE();
 }
 
-/* Where the story begins: the first client's last acquire before the evidence. */
-static uint64_t timeline_begin(const struct telling *telling)
+/* Where a client asked for what it was granted last; `begin` if that is later, or unknown. */
+static uint64_t asked_at(const struct telling *telling, int32_t process, uint64_t begin)
 {
-    uint64_t first = telling->result->evidence[0];
+    const struct ledger_claim *claim =
+        telling->ledger == NULL ? NULL : ledger_grant(telling->ledger, process, telling->resource);
+    uint64_t from = claim != NULL ? claim->granted_index : begin;
     const struct history_event *events = telling->history->events;
-    for (uint64_t i = first + 1; i > 0; i--) {
+    for (uint64_t i = from + 1; i > 0 && process != HISTORY_NOBODY; i--) {
         const struct history_event *event = &events[i - 1];
         if (event->kind == HISTORY_OP && event->type == HISTORY_INVOKE &&
-            event->f == HISTORY_ACQUIRE && event->process == telling->first &&
+            event->f == HISTORY_ACQUIRE && event->process == process &&
             event->resource == telling->resource) {
-            return i - 1;
+            return i - 1 < begin ? i - 1 : begin;
         }
     }
-    return first;
+    return begin;
+}
+
+/* One line of the timeline: an event, or several nodes of which the same is told. */
+struct moment {
+    uint64_t index;
+    uint64_t next; /* where to look for the next one */
+    uint64_t nodes;
+};
+
+static bool tells_alike(const struct history_event *a, const struct history_event *b)
+{
+    return a->kind == HISTORY_NODE && b->kind == HISTORY_NODE && a->f == b->f &&
+           a->cause == b->cause && a->fault == b->fault && a->process == b->process;
+}
+
+/* The first moment in [begin, end]; false if nothing there matters. */
+static bool moment_find(const struct telling *telling, uint64_t begin, uint64_t end,
+                        struct moment *moment)
+{
+    const struct history_event *events = telling->history->events;
+    while (begin <= end && !matters(telling, &events[begin])) {
+        begin++;
+    }
+    if (begin > end) {
+        return false;
+    }
+    const struct history_event *first = &events[begin];
+    *moment = (struct moment){.index = begin, .next = begin + 1};
+    if (first->kind != HISTORY_NODE) {
+        return true;
+    }
+    moment->nodes = UINT64_C(1) << first->node;
+    for (uint64_t i = begin + 1; i <= end && !is_evidence(telling, begin); i++) {
+        if (!matters(telling, &events[i])) {
+            continue;
+        }
+        if (!tells_alike(first, &events[i]) || is_evidence(telling, i)) {
+            break;
+        }
+        moment->nodes |= UINT64_C(1) << events[i].node;
+        moment->next = i + 1;
+    }
+    return true;
 }
 
 static void put_offset(const struct telling *telling, int64_t time_ns)
@@ -282,36 +327,44 @@ static void put_offset(const struct telling *telling, int64_t time_ns)
     text_add(telling->text, "  %*s  ", OFFSET_COLUMN, memory);
 }
 
+static void put_moment(const struct telling *telling, const struct moment *moment)
+{
+    const struct history_event *event = &telling->history->events[moment->index];
+    put_offset(telling, event->time_ns);
+    if (event->kind == HISTORY_NODE) {
+        put_node_event(telling, event, moment->nodes);
+    } else {
+        put_event(telling, event);
+    }
+    text_add(telling->text, "%s\n", is_evidence(telling, moment->index) ? "   <--" : "");
+}
+
 static void put_timeline(const struct telling *telling)
 {
-    const struct explain_history *history = telling->history;
     const struct check_result *result = telling->result;
     struct text *text = telling->text;
-    uint64_t begin = timeline_begin(telling);
+    uint64_t begin = asked_at(telling, telling->first, result->evidence[0]);
+    begin = asked_at(telling, telling->second, begin);
     uint64_t end = result->evidence[result->evidence_count - 1u];
+    struct moment moment;
     uint64_t count = 0;
-    for (uint64_t i = begin; i <= end; i++) {
-        count += matters(telling, &history->events[i]) ? 1 : 0;
+    for (uint64_t at = begin; moment_find(telling, at, end, &moment); at = moment.next) {
+        count++;
     }
     uint64_t left_out = count > TIMELINE_LINES ? count - TIMELINE_LINES : 0;
     text_add(text, "  What happened, relative to the violation at ");
     put_time(text, telling->at_ns);
     text_add(text, ":\n");
     if (left_out > 0) {
-        text_add(text, "  %*s  (%" PRIu64 " earlier events)\n", OFFSET_COLUMN, "", left_out);
+        text_add(text, "  %*s  (some of %" PRIu64 " events are left out)\n", OFFSET_COLUMN, "",
+                 count);
     }
-    for (uint64_t i = begin; i <= end; i++) {
-        const struct history_event *event = &history->events[i];
-        if (!matters(telling, event)) {
-            continue;
-        }
-        if (left_out > 0 && !is_evidence(telling, i)) {
+    for (uint64_t at = begin; moment_find(telling, at, end, &moment); at = moment.next) {
+        if (left_out > 0 && !is_evidence(telling, moment.index)) {
             left_out--;
             continue;
         }
-        put_offset(telling, event->time_ns);
-        put_event(telling, event);
-        text_add(text, "%s\n", is_evidence(telling, i) ? "   <--" : "");
+        put_moment(telling, &moment);
     }
     text_add(text, "\n");
 }

@@ -173,17 +173,30 @@ static void put_operation(const struct telling *telling, const struct history_ev
     }
 }
 
-static void put_node_event(const struct telling *telling, const struct history_event *event)
+/* What happened to the key on these nodes, of which the event tells of one. */
+void put_node_event(const struct telling *telling, const struct history_event *event,
+                    uint64_t nodes)
 {
     struct text *text = telling->text;
-    text_add(text, "node %" PRId32 ": ", event->node + 1);
-    if (event->process != HISTORY_NOBODY) {
+    bool deleted = event->f == HISTORY_KEY_DELETED && event->process != HISTORY_NOBODY;
+    bool set = event->f == HISTORY_KEY_SET && event->process != HISTORY_NOBODY;
+    bool one = ledger_bits(nodes) == 1;
+    if (deleted) {
         put_client(telling, event->process);
-        text_add(text, ", ");
+        text_add(text, " deletes ");
+    } else if (set) {
+        put_client(telling, event->process);
+        text_add(text, " sets ");
     }
-    text_add(text, "key of ");
+    text_add(text, "the %s of ", one ? "key" : "keys");
     put_resource(telling, event->resource);
-    text_add(text, " %s", history_f_name((enum history_f)event->f));
+    text_add(text, " on ");
+    put_nodes(text, nodes);
+    if (set) {
+        text_add(text, "%s", (event->flags & HISTORY_HAS_UNTIL) != 0 ? "" : ", without an expiry");
+    } else if (!deleted) {
+        text_add(text, ": %s", history_f_name((enum history_f)event->f));
+    }
     if (event->cause != CAUSE_NONE) {
         text_add(text, " (%s", history_cause_name((enum history_cause)event->cause));
         if (event->fault != HISTORY_NO_FAULT) {
@@ -216,7 +229,7 @@ void put_event(const struct telling *telling, const struct history_event *event)
         put_time(text, event->until_ns);
         return;
     case HISTORY_NODE:
-        put_node_event(telling, event);
+        put_node_event(telling, event, UINT64_C(1) << event->node);
         return;
     case HISTORY_FAULT:
         put_fault(telling, event);

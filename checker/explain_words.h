@@ -36,6 +36,10 @@ void put_fault(const struct telling *telling, const struct history_event *event)
 /* What an event says, as a clause: "client 2 is granted r0 until 2.000 s". */
 void put_event(const struct telling *telling, const struct history_event *event);
 
+/* The same for a key on several nodes: "the keys of r0 on nodes 1 and 2: expired (ttl)". */
+void put_node_event(const struct telling *telling, const struct history_event *event,
+                    uint64_t nodes);
+
 /* Why a key ended: "expired early because the node's clock jumped by 11.000 s at 1.100 s (fault
  * 1)". */
 void put_end(const struct telling *telling, const struct ledger_end *end);
