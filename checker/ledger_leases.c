@@ -37,6 +37,18 @@ static void running_add(struct ledger *ledger, struct ledger_claim *claim)
     claim->listed = true;
 }
 
+/* Whether `a` is to be forgotten before `b`: one without keys first, then the one at rest longest.
+ */
+static bool claim_matters_less(const struct ledger_claim *a, const struct ledger_claim *b)
+{
+    if ((a->present == 0) != (b->present == 0)) {
+        return a->present == 0;
+    }
+    return a->stamp < b->stamp;
+}
+
+/* A client's late requests can make many claims at once; the one that matters least is forgotten.
+ */
 struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot)
 {
     struct ledger_claim *oldest = NULL;
@@ -47,13 +59,15 @@ struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot)
             break;
         }
         bool held = ledger_running(ledger, claim);
-        if (!held && (oldest == NULL || claim->stamp < oldest->stamp)) {
+        if (!held && (oldest == NULL || claim_matters_less(claim, oldest))) {
             oldest = claim;
         }
     }
     if (oldest == NULL) {
         ledger->overflow = true;
         oldest = ledger_claim_at(ledger, slot * LEDGER_CLAIMS);
+    } else if (oldest->state == CLAIM_ASKED && oldest->present != 0) {
+        ledger->overflow = true; /* it may yet be granted: what is judged from here on is unsure */
     }
     running_drop(ledger, oldest);
     memset(oldest, 0, ledger->claim_bytes);
