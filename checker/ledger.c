@@ -226,6 +226,13 @@ bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t 
     return false;
 }
 
+/* What was on its way when a delay ended still comes late, and all that is behind it. */
+static int64_t fault_lingers_ns(const struct ledger_fault *fault)
+{
+    bool delays = fault->kind == FAULT_LATENCY || fault->kind == FAULT_DELAY_COMMAND;
+    return delays && fault->asked > 0 ? fault->asked : 0;
+}
+
 static void step_fault(struct ledger *ledger, const struct history_event *event)
 {
     if (event->fault < 0 || (uint32_t)event->fault >= ledger->fault_count) {
@@ -242,7 +249,7 @@ static void step_fault(struct ledger *ledger, const struct history_event *event)
     if (event->f == HISTORY_FAULT_END) {
         ledger->faults_active -= fault->state == FAULT_ACTIVE ? 1 : 0;
         fault->state = FAULT_ENDED;
-        fault->end_ns = event->time_ns;
+        fault->end_ns = event->time_ns + fault_lingers_ns(fault);
         return;
     }
     fault->effect |= event->f == HISTORY_FAULT_EFFECT;
