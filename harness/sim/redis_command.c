@@ -182,8 +182,6 @@ static bool redis_writes(const struct redis_call *call)
     case LOCK_COMMAND_COMPARE_DELETE:
     case LOCK_COMMAND_COMPARE_EXPIRE:
         return call->ours;
-    case LOCK_COMMAND_SET_EXPIRE:
-        return call->ours || !call->cell->present;
     case LOCK_COMMAND_RAISE_FENCE:
         return !call->cell->counted || call->cell->fence < call->ask->command->fence;
     case LOCK_COMMAND_SET:
@@ -191,6 +189,7 @@ static bool redis_writes(const struct redis_call *call)
     case LOCK_COMMAND_DELETE:
     case LOCK_COMMAND_SETNX:
     case LOCK_COMMAND_EXPIRE:
+    case LOCK_COMMAND_SET_EXPIRE: /* tries to set the key, also where another has it */
         return true;
     case LOCK_COMMAND_KINDS:
         break;
@@ -209,7 +208,7 @@ static bool redis_needs_memory(const struct redis_call *call)
     case LOCK_COMMAND_RAISE_FENCE:
         return redis_writes(call);
     case LOCK_COMMAND_SET_EXPIRE:
-        return !call->cell->present;
+        return !call->ours;
     case LOCK_COMMAND_COMPARE_DELETE:
     case LOCK_COMMAND_COMPARE_EXPIRE:
     case LOCK_COMMAND_DELETE:

@@ -127,12 +127,14 @@ const struct redis_cell *redis_model_stored(const struct redis_model *model, uin
 void redis_model_prepare_stop(struct redis_model *model, enum redis_stop how, uint32_t kept)
 {
     ASSERT(!model->stopped);
+    model->unsynced = false;
     if (model->fsync == FSYNC_NONE) {
         model->recovery = REDIS_RECOVERS_NOTHING;
         return;
     }
     if (how != REDIS_STOP_POWER || model->fsync == FSYNC_ALWAYS) {
         model->recovery = REDIS_RECOVERS_ALL;
+        model->unsynced = how == REDIS_STOP_KILLED;
         return;
     }
     ASSERT(model->disk.capacity > 0);
@@ -158,7 +160,9 @@ void redis_model_start(struct redis_model *model, int64_t true_ns)
     model->synced_ns = true_ns;
     struct redis_log_view disk = redis_disk(model);
     struct redis_log_view replica = redis_replica(model);
-    redis_log_restate(&disk, model);
+    if (!model->unsynced) {
+        redis_log_restate(&disk, model);
+    }
     redis_log_restate(&replica, model);
 }
 
