@@ -278,6 +278,17 @@ static int64_t node_synced_bytes(const struct node *node, const char *path)
     return synced;
 }
 
+/* What a power cut left is on the disk: the next one must not take it. */
+static bool node_note_synced(const struct node *node, const char *path, int64_t bytes)
+{
+    FILE *file = fopen(node->fsync_path, "ae");
+    if (file == NULL) {
+        return false;
+    }
+    bool printed = fprintf(file, "%lld %s\n", (long long)bytes, path) > 0;
+    return fclose(file) == 0 && printed;
+}
+
 struct result node_power_loss(struct node *node, struct random_stream *random,
                               struct node_power_loss *loss, struct text *why)
 {
@@ -294,10 +305,12 @@ struct result node_power_loss(struct node *node, struct random_stream *random,
     }
     loss->written_bytes = status.st_size;
     loss->synced_bytes = node_synced_bytes(node, path);
-    ASSERT(loss->synced_bytes <= loss->written_bytes);
+    if (loss->synced_bytes > loss->written_bytes) {
+        loss->synced_bytes = loss->written_bytes; /* a start cut off half a record since then */
+    }
     uint64_t open = (uint64_t)(loss->written_bytes - loss->synced_bytes);
     loss->kept_bytes = loss->synced_bytes + (int64_t)random_below(random, open + 1);
-    if (truncate(path, loss->kept_bytes) != 0) {
+    if (truncate(path, loss->kept_bytes) != 0 || !node_note_synced(node, path, loss->kept_bytes)) {
         return node_refused(node, path, why);
     }
     return RESULT_OK;

@@ -94,18 +94,19 @@ static void redis_set_without_ttl(struct redis_call *call)
     redis_wrote_cell(call);
 }
 
-/* The counter grows by one, and starts no lower than the node's clock in microseconds. */
+/* The counter grows by one, and starts no lower than the node's clock in microseconds. Key and
+ * counter are one write: a script's effects stand in the file as a transaction. */
 static void redis_set_fence(struct redis_call *call)
 {
-    redis_set(call);
-    if (call->answer->reply.type != LOCK_REPLY_OK) {
+    if (call->cell->present) {
+        redis_set(call);
         return;
     }
     int64_t next = call->cell->counted ? call->cell->fence + 1 : 1;
     int64_t floor_us = call->ask->wall_ns / NS_PER_US;
     call->cell->counted = true;
     call->cell->fence = next > floor_us ? next : floor_us;
-    redis_wrote_cell(call);
+    redis_set(call);
     redis_reply_integer(call, call->cell->fence);
 }
 

@@ -17,6 +17,7 @@ static void agree(uint64_t seed, uint32_t sequences, bool replicas)
         }
         static char memory[1 << 15];
         struct text text = text_over(memory, sizeof memory);
+        text_add(&text, "%s; shrunk to:\n", rig.difference);
         rig_shrink(&rig, &steps, i);
         for (uint32_t k = 0; k < steps.count; k++) {
             step_print(&steps.list[k], &text);
