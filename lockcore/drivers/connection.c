@@ -4,9 +4,15 @@
 
 #include "base/arena.h"
 
-#include <hiredis/hiredis.h>
 #include <string.h>
 #include <sys/socket.h>
+
+/* hiredis 1.x has conversions in its headers that our flags refuse outside of /usr/include. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#include <hiredis/hiredis.h>
+#pragma GCC diagnostic pop
 
 struct connection {
     redisContext *context; /* owned */
