@@ -34,11 +34,10 @@ static const char *tell(const char *check, const char *lines)
 
 Test(explain, tells_of_node_clock_jump)
 {
-    cr_assert_str_eq(
-        tell("exclusion", HEADER CLIENT_1_HOLDS ENTER(11, 1) CLOCK_JUMPS(100, 3)
-                              ENDED_BY(101, 3, "expired", "a", "clock-jump", 1) ASK(200, 2)
-                                  SET(201, 3, 2, "b", 1201) SET(201, 4, 2, "b", 1201)
-                                      SET(201, 5, 2, "b", 1201) GRANT(205, 2, "b", 1190)),
+    static const char lines[] = HEADER CLIENT_1_HOLDS ENTER(11, 1) CLOCK_JUMPS(100, 3)
+        ENDED_BY(101, 3, "expired", "a", "clock-jump", 1) ASK(200, 2) SET(201, 3, 2, "b", 1201)
+            SET(201, 4, 2, "b", 1201) SET(201, 5, 2, "b", 1201) GRANT(205, 2, "b", 1190);
+    static const char expected[] =
         "exclusion: client 2 was granted r0 at 0.205 s while client 1's lease ran until "
         "1.000 s (795.000 ms of overlap).\n"
         "(evidence: definite; 1 violation of 2 judged)\n"
@@ -63,15 +62,16 @@ Test(explain, tells_of_node_clock_jump)
         "Blame: an assumption, not the library's code. A lease lock relies on this: node "
         "clocks do not jump and run at about the same rate.\n"
         "What to do: Let the nodes slew their clocks and never step them; and guard what "
-        "the lock protects.\n");
+        "the lock protects.\n";
+    cr_assert_str_eq(tell("exclusion", lines), expected);
 }
 
 Test(explain, tells_of_pause_after_granted)
 {
-    cr_assert_str_eq(
-        tell("section_exclusion",
-             HEADER CLIENT_1_HOLDS ENTER(11, 1) PAUSE_BEGINS(20, 1) KEYS_EXPIRE ASK(1200, 2) SET3(
-                 1201, 2, "b", 2201) GRANT(1205, 2, "b", 2190) ENTER(1206, 2) PAUSE_ENDS(2000, 1)),
+    static const char lines[] =
+        HEADER CLIENT_1_HOLDS ENTER(11, 1) PAUSE_BEGINS(20, 1) KEYS_EXPIRE ASK(1200, 2)
+            SET3(1201, 2, "b", 2201) GRANT(1205, 2, "b", 2190) ENTER(1206, 2) PAUSE_ENDS(2000, 1);
+    static const char expected[] =
         "section_exclusion: client 2 entered the section of r0 at 1.206 s while client 1 "
         "was still inside, since 0.011 s.\n"
         "(evidence: definite; 1 violation of 2 judged)\n"
@@ -97,13 +97,14 @@ Test(explain, tells_of_pause_after_granted)
         "Blame: an assumption, not the library's code. A lease lock relies on this: the "
         "holder is never stopped for longer than its lease.\n"
         "What to do: Guard what the lock protects: let it refuse older fences, or other "
-        "values than the last.\n");
+        "values than the last.\n";
+    cr_assert_str_eq(tell("section_exclusion", lines), expected);
 }
 
 Test(explain, tells_of_plain_delete)
 {
-    cr_assert_str_eq(
-        tell("ownership", HEADER CLIENT_1_HOLDS DELETED_BLINDLY(300, 2, 2, "a")),
+    static const char lines[] = HEADER CLIENT_1_HOLDS DELETED_BLINDLY(300, 2, 2, "a");
+    static const char expected[] =
         "ownership: client 2 deleted client 1's key of r0 on node 2 at 0.300 s.\n"
         "(evidence: definite; 1 violation of 1 judged)\n"
         "\n"
@@ -119,14 +120,15 @@ Test(explain, tells_of_plain_delete)
         "            now  client 2 deletes the key of r0 on node 2 (foreign)   <--\n"
         "\n"
         "Blame: the library. It broke its own algorithm; no fault in this run excuses it.\n"
-        "What to do: report it, with this history.\n");
+        "What to do: report it, with this history.\n";
+    cr_assert_str_eq(tell("ownership", lines), expected);
 }
 
 Test(explain, tells_of_spent_lease)
 {
-    cr_assert_str_eq(
-        tell("validity", HEADER ASK(1, 1) SET3(5, 1, "a", 1005) PAUSE_BEGINS(6, 1)
-                             KEYS_EXPIRE PAUSE_ENDS(1500, 1) GRANT(1501, 1, "a", 1000)),
+    static const char lines[] = HEADER ASK(1, 1) SET3(5, 1, "a", 1005) PAUSE_BEGINS(6, 1)
+        KEYS_EXPIRE PAUSE_ENDS(1500, 1) GRANT(1501, 1, "a", 1000);
+    static const char expected[] =
         "validity: client 1 was granted r0 at 1.501 s with a lease that had ended "
         "501.000 ms before.\n"
         "(evidence: definite; 1 violation of 1 judged)\n"
@@ -145,16 +147,16 @@ Test(explain, tells_of_spent_lease)
         "            now  client 1 is granted r0 until 1.000 s   <--\n"
         "\n"
         "Blame: the library. It broke its own algorithm; no fault in this run excuses it.\n"
-        "What to do: report it, with this history.\n");
+        "What to do: report it, with this history.\n";
+    cr_assert_str_eq(tell("validity", lines), expected);
 }
 
 Test(explain, tells_of_lost_update)
 {
-    cr_assert_str_eq(
-        tell("store_integrity",
-             HEADER CLIENT_1_HOLDS READ(20, 1, 0) PAUSE_BEGINS(25, 1) KEYS_EXPIRE ASK(1100, 2)
-                 SET3(1101, 2, "b", 2101) GRANT(1105, 2, "b", 2090) READ(1110, 2, 0)
-                     WRITE(1120, 2, 0, 1) PAUSE_ENDS(1500, 1) WRITE(1501, 1, 0, 2)),
+    static const char lines[] = HEADER CLIENT_1_HOLDS READ(20, 1, 0) PAUSE_BEGINS(25, 1)
+        KEYS_EXPIRE ASK(1100, 2) SET3(1101, 2, "b", 2101) GRANT(1105, 2, "b", 2090) READ(1110, 2, 0)
+            WRITE(1120, 2, 0, 1) PAUSE_ENDS(1500, 1) WRITE(1501, 1, 0, 2);
+    static const char expected[] =
         "store_integrity: client 1 read version 0 of r0 and wrote version 2, which lost "
         "version 1 of client 2.\n"
         "(evidence: definite; 1 violation of 2 judged)\n"
@@ -181,14 +183,15 @@ Test(explain, tells_of_lost_update)
         "Blame: an assumption, not the library's code. A lease lock relies on this: the "
         "holder is never stopped for longer than its lease.\n"
         "What to do: Guard what the lock protects: let it refuse older fences, or other "
-        "values than the last.\n");
+        "values than the last.\n";
+    cr_assert_str_eq(tell("store_integrity", lines), expected);
 }
 
 Test(explain, tells_of_foreign_history)
 {
-    cr_assert_str_eq(
-        tell("exclusion",
-             BARE ASK(1, 1) GRANT_OPEN(10, 1, "a") ASK(20, 7) GRANT_OPEN(30, 7, "b") FREE(40, 1)),
+    static const char lines[] =
+        BARE ASK(1, 1) GRANT_OPEN(10, 1, "a") ASK(20, 7) GRANT_OPEN(30, 7, "b") FREE(40, 1);
+    static const char expected[] =
         "exclusion: client 7 was granted r0 at 0.030 s while client 1 held it and had "
         "not been told otherwise.\n"
         "(evidence: definite; 1 violation of 2 judged)\n"
@@ -204,16 +207,16 @@ Test(explain, tells_of_foreign_history)
         "     -10.000 ms  client 7 asks to acquire r0\n"
         "            now  client 7 is granted r0   <--\n"
         "\n"
-        "Blame: cannot be told, because the history does not say what happened on the nodes.\n");
+        "Blame: cannot be told, because the history does not say what happened on the nodes.\n";
+    cr_assert_str_eq(tell("exclusion", lines), expected);
 }
 
 Test(explain, tells_of_deadlock)
 {
-    cr_assert_str_eq(
-        tell("deadlock_freedom",
-             HEADER ASK(1, 1) SET_ENDLESS(5, 1, 1, "a") KILLED(6, 1) HEALED_AT(1000)
-                 OP(1001, 3, "invoke", "acquire") ",'audit':true}\n" OP(
-                     9000, 3, "fail", "acquire") ",'audit':true}\n" RUN_ENDS(9001)),
+    static const char lines[] = HEADER ASK(1, 1) SET_ENDLESS(5, 1, 1, "a") KILLED(6, 1)
+        HEALED_AT(1000) OP(1001, 3, "invoke", "acquire") ",'audit':true}\n" OP(
+            9000, 3, "fail", "acquire") ",'audit':true}\n" RUN_ENDS(9001);
+    static const char expected[] =
         "deadlock_freedom: r0 was granted to nobody in the 8.000 s after the heal; ttl + "
         "bound allow 1.500 s.\n"
         "(evidence: definite; 1 violation of 1 judged)\n"
@@ -228,14 +231,15 @@ Test(explain, tells_of_deadlock)
         "            now  the run ends   <--\n"
         "\n"
         "Blame: the library. It broke its own algorithm; no fault in this run excuses it.\n"
-        "What to do: report it, with this history.\n");
+        "What to do: report it, with this history.\n";
+    cr_assert_str_eq(tell("deadlock_freedom", lines), expected);
 }
 
 Test(explain, tells_of_no_majority)
 {
-    cr_assert_str_eq(
-        tell("result_truth", HEADER ASK(1, 1) SET(5, 1, 1, "a", 1005) SET(5, 2, 1, "a", 1005)
-                                 GRANT(10, 1, "a", 1000)),
+    static const char lines[] =
+        HEADER ASK(1, 1) SET(5, 1, 1, "a", 1005) SET(5, 2, 1, "a", 1005) GRANT(10, 1, "a", 1000);
+    static const char expected[] =
         "result_truth: client 1 was granted r0 with 2 of the 3 keys that make a majority.\n"
         "(evidence: definite; 1 violation of 1 judged)\n"
         "\n"
@@ -249,14 +253,15 @@ Test(explain, tells_of_no_majority)
         "            now  client 1 is granted r0 until 1.000 s   <--\n"
         "\n"
         "Blame: the library. It broke its own algorithm; no fault in this run excuses it.\n"
-        "What to do: report it, with this history.\n");
+        "What to do: report it, with this history.\n";
+    cr_assert_str_eq(tell("result_truth", lines), expected);
 }
 
 Test(explain, tells_of_leak)
 {
-    cr_assert_str_eq(
-        tell("no_leak", HEADER ASK(1, 1) SET(5, 4, 1, "a", 1005) REFUSE(50, 1)
-                            ENDED(1005, 4, "expired", "a", "ttl")),
+    static const char lines[] = HEADER ASK(1, 1) SET(5, 4, 1, "a", 1005) REFUSE(50, 1)
+        ENDED(1005, 4, "expired", "a", "ttl");
+    static const char expected[] =
         "no_leak: client 1's acquire that was not granted left its key of r0 on node 4 "
         "for 1.000 s.\n"
         "(evidence: definite; 1 violation of 1 judged)\n"
@@ -268,5 +273,6 @@ Test(explain, tells_of_leak)
         "            now  the key of r0 on node 4: expired (ttl)   <--\n"
         "\n"
         "Blame: the library. It broke its own algorithm; no fault in this run excuses it.\n"
-        "What to do: report it, with this history.\n");
+        "What to do: report it, with this history.\n";
+    cr_assert_str_eq(tell("no_leak", lines), expected);
 }
