@@ -170,6 +170,26 @@ static void run_node_show_loss(struct run *run, const struct keys_restart *resta
     run_fault_record(run, (uint32_t)restart->fault, &sight);
 }
 
+/* Without an append-only file a server that goes takes its keys with it. */
+static bool run_node_forgets(const struct run *run)
+{
+    return run->plan->scenario.fsync == FSYNC_NONE;
+}
+
+static void run_node_forget(struct run *run, int32_t node)
+{
+    const struct run_node *target = &run->nodes[node];
+    struct keys_restart restart = {
+        .node = node,
+        .fault = target->down_fault,
+        .cause = CAUSE_RESTART,
+        .lost_ns = target->down_ns,
+        .back_ns = target->down_ns,
+    };
+    run_node_show_loss(run, &restart);
+    keys_restarted(run->keys, &restart);
+}
+
 /* It answers again: what it kept is told to the view of keys before a client can reach it. */
 static void run_node_back(struct run *run, int32_t node)
 {
@@ -195,7 +215,9 @@ static void run_node_back(struct run *run, int32_t node)
             .found = found,
             .found_count = found_count,
         };
-        run_node_show_loss(run, &restart);
+        if (!run_node_forgets(run)) {
+            run_node_show_loss(run, &restart);
+        }
         keys_restarted(run->keys, &restart);
         proxy_node_set(run->proxy, node, (uint16_t)target->node.port);
         if (target->clock_fault != HISTORY_NO_FAULT) {
@@ -258,6 +280,9 @@ static void run_node_down(struct run *run, uint32_t k, int32_t node)
         node_crash(&target->node);
     }
     target->freezes = 0;
+    if (run_node_forgets(run)) {
+        run_node_forget(run, node);
+    }
     /* Until it is back its port is nobody's business: connections are refused. */
     proxy_node_set(run->proxy, node, (uint16_t)run->nowhere_port);
 }
