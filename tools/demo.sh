@@ -14,8 +14,8 @@ run() {
     ./picklock run "$@" --out "$out"
 }
 
-say "1. Redlock on five real redis-servers, five clients, no fault: nothing to complain about"
-run scenarios/contenders.yaml --world real
+say "1. Redlock on five real redis-servers, twenty clients at once, no fault: nothing to complain about"
+run scenarios/contenders-20.yaml --world real
 
 say "2. A published failure (Kleppmann 2016): the holder stops for longer than its ttl, then writes"
 run scenarios/pause-after-granted.yaml --world real --keep always
@@ -25,7 +25,7 @@ echo "\$ ./picklock show $out/pause-after-granted/1/real --check store_integrity
 ./picklock show "$out/pause-after-granted/1/real" --check store_integrity || [ $? -eq 1 ]
 
 say "4. The same pause, the store guarded by the lock's unique value (antirez 2016): saved"
-run scenarios/pause-value-check.yaml --world real
+run scenarios/pause-saved-by-value.yaml --world real
 
 say "5. A wrong lock, which does not look at the clock again after the replies: caught, and blamed"
 run scenarios/wrong/no-recheck.yaml --world real --keep always

@@ -277,6 +277,29 @@ class Lists(Command):
         self.assertEqual(self.picklock("clean").returncode, 0)
 
 
+class Docs(Command):
+    def test_every_command_and_option_has_its_line(self):
+        page = (ROOT / "docs" / "COMMAND.md").read_text()
+        commands = [line.split()[0] for line in self.picklock("--help").stdout.splitlines()
+                    if line.startswith("  ") and line.strip()]
+        self.assertIn("run", commands)
+        for command in commands:
+            self.assertIn(f"picklock {command}", page)
+            for word in self.picklock(command, "--help").stdout.split():
+                option = word.strip(",").split("=")[0].rstrip(".")
+                if option.startswith("--") and option not in ("--help", "--usage"):
+                    self.assertIn(option, page, f"picklock {command} {option} has no line in COMMAND.md")
+
+    def test_every_exit_code_has_its_line(self):
+        page = (ROOT / "docs" / "COMMAND.md").read_text()
+        header = (ROOT / "cli" / "command.h").read_text()
+        import re
+        codes = re.findall(r"EXIT_\w+ = (\d+)", header)
+        self.assertEqual(len(codes), 6)
+        for code in codes:
+            self.assertIn(f"\n| {code} |", page)
+
+
 def leftovers(marker):
     """Processes whose environment names this folder."""
     found = []
