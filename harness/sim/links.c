@@ -80,7 +80,7 @@ void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *co
     ASSERT(link < sim->link_count);
     switch ((enum sim_link_state)sim->links[link].state) {
     case SIM_LINK_DOWN:
-        sim_link_tell_broken(sim, link, 0);
+        sim_link_tell_broken(sim, link, SIM_TURN_NS);
         return;
     case SIM_LINK_BROKEN:
         return;
@@ -270,6 +270,9 @@ static void sim_link_learn(struct sim *sim, uint32_t link)
         broken->state = SIM_LINK_DOWN;
         sim_arm(sim, sim_link_slot(sim, link, SIM_DIRECTIONS),
                 sim->world->now_ns + SIM_RECONNECT_NS_MIN);
+    } else if (broken->ready) {
+        broken->ready = false;
+        broken->state = SIM_LINK_UP;
     }
 }
 
@@ -347,6 +350,11 @@ uint32_t sim_link_break(struct sim *sim, uint32_t link, enum sim_break how)
 {
     struct sim_link *broken = &sim->links[link];
     uint32_t client = link / sim->node_count;
+    if (broken->ready) {
+        broken->ready = false; /* the new connection dies before its first command */
+        sim_arm(sim, sim_link_slot(sim, link, SIM_DIRECTIONS),
+                sim->world->now_ns + SIM_RECONNECT_NS_MIN);
+    }
     if (broken->state != SIM_LINK_UP && how != SIM_BREAK_CLIENT) {
         return 0;
     }
@@ -392,18 +400,14 @@ void sim_link_pop_connect(struct sim *sim, uint32_t link)
 {
     struct sim_link *down = &sim->links[link];
     ASSERT(down->state == SIM_LINK_DOWN);
-    if (down->broken_pending) {
-        /* The client has yet to read that its last command had nowhere to go. */
-        sim_arm(sim, sim_link_slot(sim, link, SIM_DIRECTIONS),
-                sim->world->now_ns + SIM_RECONNECT_NS_MIN);
-        return;
-    }
     if (!sim_link_can_connect(sim, link)) {
         down->refused = true;
         return;
     }
     down->refused = false;
-    down->state = SIM_LINK_UP;
+    /* The client may have yet to read that its last command had nowhere to go. */
+    down->ready = down->broken_pending;
+    down->state = down->ready ? SIM_LINK_DOWN : SIM_LINK_UP;
 }
 
 /* A client that kept trying in vain tries again within its present delay between two attempts. */

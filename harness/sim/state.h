@@ -28,6 +28,7 @@ enum {
 
 #define SIM_RECONNECT_NS_MIN (10 * NS_PER_MS) /* lockcore/drivers/redis.h */
 #define SIM_RECONNECT_NS_MAX NS_PER_S
+#define SIM_TURN_NS          (100 * NS_PER_US) /* a turn of a client's event loop */
 #define SIM_WALL_START_NS    (1700000000 * NS_PER_S)
 #define SIM_MONO_START_NS    (1000 * NS_PER_S)
 
@@ -91,6 +92,7 @@ struct sim_link {
     uint32_t connects;
     uint8_t state;       /* enum sim_link_state */
     bool refused;        /* the last attempt to connect failed; waits for a heal */
+    bool ready;          /* connected anew, up once the client has read BROKEN */
     bool broken_pending; /* BROKEN is under way to the client */
     bool dropped;        /* a partition made bytes of it vanish */
 };
