@@ -98,6 +98,14 @@ deps: ## install the packages that building and running needs
 deps-test: ## install the packages that the tests need as well
 	@tools/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
 
+# ---- other people's lock libraries, behind the adapter protocol ----------------------------------
+adapters: ## install the pinned npm libraries that adapters/ puts under test
+	@if command -v npm >/dev/null; then \
+	    cd adapters/node-redlock && npm ci --no-audit --no-fund --loglevel=error; \
+	else \
+	    echo "adapters: skipped: npm is missing (Debian: apt-get install npm)"; \
+	fi
+
 # ---- the house's rules -------------------------------------------------------------------------
 .PHONY: arrows purity format
 arrows: ## includes go one way
