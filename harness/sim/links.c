@@ -259,6 +259,27 @@ void sim_lanes_forget(struct sim *sim, uint32_t node)
     }
 }
 
+/* ---- connecting ------------------------------------------------------------------------------ */
+
+/* Connect after a while. Connections that come up at one time do so before anything is sent. */
+static void sim_link_try(struct sim *sim, uint32_t link, int64_t delay_ns)
+{
+    heap_set(sim->heap, sim_link_slot(sim, link, SIM_DIRECTIONS), sim->world->now_ns + delay_ns,
+             SIM_TIE_CONNECTED);
+}
+
+/* The client reads at last that its last command had nowhere to go. */
+static void sim_link_hurry_broken(struct sim *sim, uint32_t link)
+{
+    struct sim_queue *queue = &sim->links[link].queue[SIM_REPLIES];
+    if (queue->head != SIM_NONE && sim->messages[queue->head].kind == SIM_BROKEN &&
+        !queue->parked) {
+        sim->messages[queue->head].at_ns = sim->world->now_ns;
+        heap_set(sim->heap, sim_link_slot(sim, link, SIM_REPLIES), sim->world->now_ns,
+                 SIM_TIE_ARRIVED);
+    }
+}
+
 /* ---- replies at their client ----------------------------------------------------------------- */
 
 /* The client learns that the connection is dead, and begins to connect anew. */
@@ -268,8 +289,7 @@ static void sim_link_learn(struct sim *sim, uint32_t link)
     broken->broken_pending = false;
     if (broken->state == SIM_LINK_BROKEN) {
         broken->state = SIM_LINK_DOWN;
-        sim_arm(sim, sim_link_slot(sim, link, SIM_DIRECTIONS),
-                sim->world->now_ns + SIM_RECONNECT_NS_MIN);
+        sim_link_try(sim, link, SIM_RECONNECT_NS_MIN);
     } else if (broken->ready) {
         broken->ready = false;
         broken->state = SIM_LINK_UP;
@@ -352,8 +372,7 @@ uint32_t sim_link_break(struct sim *sim, uint32_t link, enum sim_break how)
     uint32_t client = link / sim->node_count;
     if (broken->ready) {
         broken->ready = false; /* the new connection dies before its first command */
-        sim_arm(sim, sim_link_slot(sim, link, SIM_DIRECTIONS),
-                sim->world->now_ns + SIM_RECONNECT_NS_MIN);
+        sim_link_try(sim, link, SIM_RECONNECT_NS_MIN);
     }
     if (broken->state != SIM_LINK_UP && how != SIM_BREAK_CLIENT) {
         return 0;
@@ -408,6 +427,9 @@ void sim_link_pop_connect(struct sim *sim, uint32_t link)
     /* The client may have yet to read that its last command had nowhere to go. */
     down->ready = down->broken_pending;
     down->state = down->ready ? SIM_LINK_DOWN : SIM_LINK_UP;
+    if (down->ready) {
+        sim_link_hurry_broken(sim, link);
+    }
 }
 
 /* A client that kept trying in vain tries again within its present delay between two attempts. */
@@ -420,7 +442,7 @@ static void sim_link_reconnect(struct sim *sim, uint32_t link)
     struct choice key = {CHOICE_CONNECT, link, down->connects++, 0};
     int64_t delay_ns = (int64_t)sim_choose(sim, &key, (uint64_t)bound_ns);
     down->refused = false;
-    sim_arm(sim, sim_link_slot(sim, link, SIM_DIRECTIONS), sim->world->now_ns + delay_ns);
+    sim_link_try(sim, link, delay_ns);
 }
 
 void sim_link_retry(struct sim *sim, uint32_t link)

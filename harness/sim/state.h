@@ -18,8 +18,9 @@
 #include "harness/store.h"
 
 enum {
-    SIM_TIE_AGAIN = 1,          /* after a freeze: first the actor goes on where it stopped, ... */
-    SIM_TIE_ARRIVED = 2,        /* ... then come replies, in order of arrival, ... */
+    SIM_TIE_CONNECTED = 1,      /* a connection comes up before anything uses it */
+    SIM_TIE_AGAIN = 2,          /* after a freeze: first the actor goes on where it stopped, ... */
+    SIM_TIE_ARRIVED = 3,        /* ... then come replies, in order of arrival, ... */
     SIM_TIE_TIMER = 0x7fffffff, /* ... then the timer, as an event loop does it */
 };
 
