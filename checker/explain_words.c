@@ -44,11 +44,18 @@ void put_resource(const struct telling *telling, uint32_t resource)
     }
 }
 
+/* At least three digits behind the point, and more where they say something: down to a us. */
 void put_time(struct text *text, int64_t time_ns)
 {
     int64_t size_ns = time_ns < 0 ? -time_ns : time_ns;
-    text_add(text, "%s%" PRId64 ".%03" PRId64 " s", time_ns < 0 ? "-" : "", size_ns / NS_PER_S,
-             size_ns % NS_PER_S / NS_PER_MS);
+    int64_t fraction = size_ns % NS_PER_S / NS_PER_US;
+    int digits = 6;
+    while (digits > 3 && fraction % 10 == 0) {
+        fraction /= 10;
+        digits--;
+    }
+    text_add(text, "%s%" PRId64 ".%0*" PRId64 " s", time_ns < 0 ? "-" : "", size_ns / NS_PER_S,
+             digits, fraction);
 }
 
 void put_length(struct text *text, int64_t length_ns)

@@ -116,6 +116,7 @@ struct ledger_resource {
     uint32_t grants;
     int64_t granted_ns; /* last */
     uint64_t granted_index;
+    int32_t granted_process;
 };
 
 enum fault_state { FAULT_WAITING, FAULT_ACTIVE, FAULT_ENDED };

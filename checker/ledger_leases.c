@@ -126,6 +126,7 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     resource->grants++;
     resource->granted_ns = event->time_ns;
     resource->granted_index = event->index;
+    resource->granted_process = event->process;
     ledger_keys_answered(ledger, event, claim);
 }
 

@@ -59,6 +59,19 @@ static void loss_violated(struct loss_notice *loss, const struct ledger *ledger,
     check_fail(&loss->result, &finding);
 }
 
+/* Another was granted the resource last, and this one does not know. */
+static void believer_too_late(struct believer *believer, const struct ledger *ledger,
+                              const struct ledger_resource *resource, uint32_t number)
+{
+    believer->other_index = resource->granted_index;
+    believer->other_ns = resource->granted_ns;
+    believer->blamed = blame_meeting(ledger, believer->process, resource->granted_process, number);
+    /* A section that is too long is what a notice is for. */
+    if (believer->blamed.assumption == ASSUMPTION_SECTION) {
+        believer->blamed = blamed_library();
+    }
+}
+
 static void loss_enter(struct loss_notice *loss, const struct ledger *ledger,
                        const struct history_event *event)
 {
@@ -68,9 +81,15 @@ static void loss_enter(struct loss_notice *loss, const struct ledger *ledger,
         return;
     }
     loss->result.judged++;
-    if (believers->count < BELIEVERS_MAX) {
-        believers->list[believers->count++] =
-            (struct believer){.process = event->process, .granted_index = claim->granted_index};
+    if (believers->count == BELIEVERS_MAX) {
+        return;
+    }
+    struct believer *believer = &believers->list[believers->count++];
+    *believer = (struct believer){.process = event->process, .granted_index = claim->granted_index};
+    /* Stopped between its grant and its section: another may have been granted it meanwhile. */
+    const struct ledger_resource *resource = ledger_resource_at(ledger, event->resource);
+    if (resource->granted_index > claim->granted_index) {
+        believer_too_late(believer, ledger, resource, event->resource);
     }
 }
 
@@ -104,14 +123,8 @@ static void loss_granted(struct loss_notice *loss, const struct ledger *ledger,
         if (believer->process == event->process || believer->other_index != 0) {
             continue;
         }
-        believer->other_index = event->index;
-        believer->other_ns = event->time_ns;
-        believer->blamed =
-            blame_meeting(ledger, believer->process, event->process, event->resource);
-        /* A section that is too long is what a notice is for. */
-        if (believer->blamed.assumption == ASSUMPTION_SECTION) {
-            believer->blamed = blamed_library();
-        }
+        believer_too_late(believer, ledger, ledger_resource_at(ledger, event->resource),
+                          event->resource);
     }
 }
 

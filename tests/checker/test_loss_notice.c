@@ -62,3 +62,13 @@ Test(loss_notice, the_dead_need_not_be_told)
                                HEADER CLIENT_1_INSIDE KILLED(20, 1) CLIENT_2_GETS RUN_ENDS(1305)),
                    VERDICT_PASS);
 }
+
+Test(loss_notice, holder_that_enters_after_anothers_grant_was_not_told)
+{
+    assert_fails(judge_lines("loss_notice",
+                             HEADER ASK(1, 1) GRANT(10, 1, "a", 1000)
+                                 FAULT_OF_CLIENT(11, 1, "pause", "start", 1)
+                                     CLIENT_2_GETS FAULT_OF_CLIENT(1300, 1, "pause", "end", 1)
+                                         ENTER(1301, 1) LEAVE(1400, 1)),
+                 BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE);
+}

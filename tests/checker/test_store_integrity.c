@@ -5,8 +5,8 @@
 #define CLIENT_2_GETS                                                                              \
     ENDED(1005, 1, "expired", "a", "ttl")                                                          \
     ENDED(1005, 2, "expired", "a", "ttl")                                                          \
-    ENDED(1005, 3, "expired", "a", "ttl") ASK(1100, 2) SET3(1101, 2, "b", 2101)                    \
-        GRANT(1105, 2, "b", 2090)
+    ENDED(1005, 3, "expired", "a", "ttl")                                                          \
+    ASK(1100, 2) SET3(1101, 2, "b", 2101) GRANT(1105, 2, "b", 2090)
 #define GUARDED_BY_VALUE                                                                           \
     "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
     "'promises_validity':true,'value_check':true}\n"
@@ -68,13 +68,12 @@ Test(store_integrity, refused_and_unknown_writes_are_not_judged)
     assert_verdict(
         judge_lines(
             "store_integrity",
-            HEADER CLIENT_1_HOLDS
-                OP(20, 1, "invoke", "write") ",'basis':0}\n" OP(
-                    21, 1, "fail",
-                    "write") ",'basis':0,'cause':'stale-fence'}\n" OP(22, 1, "invoke",
-                                                                      "write") ",'basis':0}"
-                                                                               "\n" UNKNOWN(23, 1,
-                                                                                            "writ"
-                                                                                            "e")),
+            HEADER CLIENT_1_HOLDS OP(20, 1, "invoke", "write") ",'basis':0}\n" OP(
+                21, 1, "fail",
+                "write") ",'basis':0,'cause':'stale-fence'}\n" OP(22, 1, "invoke",
+                                                                  "write") ",'basis':0}"
+                                                                           "\n" UNKNOWN(23, 1,
+                                                                                        "writ"
+                                                                                        "e")),
         VERDICT_NOTHING);
 }
