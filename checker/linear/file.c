@@ -81,6 +81,7 @@ static struct result feed(struct history_reader *reader, struct linear *linear,
     }
     linear_finish(linear);
     report->result = *linear_result(linear);
+    report->process_first = history_reader_header(reader)->format != 0 ? 1 : 0;
     report->cut = history_reader_was_cut(reader);
     report->resources = report->result.fast_count + report->result.frontier_count;
     if (report->result.judged > 0) {
@@ -242,11 +243,12 @@ struct result linear_order_file(const char *path, const struct history_reader_op
     return result;
 }
 
-static void print_witness(const struct linear_witness *witness, struct text *text)
+static void print_witness(const struct linear_report *report, const struct linear_witness *witness,
+                          struct text *text)
 {
     const struct history_event *invoke = &witness->invoke;
     text_add(text, "  line %llu: process %d %s from ", (unsigned long long)witness->line,
-             invoke->process, history_f_name((enum history_f)invoke->f));
+             invoke->process + report->process_first, history_f_name((enum history_f)invoke->f));
     duration_print_rounded(invoke->time_ns, text);
     if (!witness->ended) {
         text_add(text, ", never ended\n");
@@ -292,6 +294,6 @@ void linear_report_print(const struct linear_report *report, struct text *text)
                  (unsigned long long)result->possible, report->resource);
     }
     for (uint8_t i = 0; i < result->operation_count; i++) {
-        print_witness(&report->witnesses[i], text);
+        print_witness(report, &report->witnesses[i], text);
     }
 }

@@ -1,0 +1,395 @@
+/* foreign.c: presets, and the way from a map of EDN or JSON to an event. */
+#include "history/foreign.h"
+
+#include "base/assert.h"
+#include "base/duration.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const field_names[] = {
+#define X(name, word) word,
+    HISTORY_MAP_FIELDS(X)
+#undef X
+};
+
+/* In the order of HISTORY_MAP_FIELDS. */
+static const struct history_map presets[] = {
+    {.preset = "plain",
+     .field = {"acquire|lock|take|acq", "release|unlock|free|rel", "extend|refresh|renew",
+               "observe", "", "owner", "fence", "resource|key|lock|name", "until", "", "ns"}},
+    {.preset = "etcd",
+     .field = {"acquire", "release", "", "", "", "", "", "key", "", "timeout|unavailable", "ns"}},
+    {.preset = "hazelcast",
+     .field = {"acquire", "release", "", "", "", "value.client|client", "value.fence|fence", "key",
+               "", "", "ns"}},
+    {.preset = "valued",
+     .field = {"acquire|lock", "release|unlock", "extend|refresh", "observe", "value", "owner",
+               "fence", "resource|key|lock|name", "until", "", "ns"}},
+    {.preset = "independent",
+     .field = {"acquire|lock", "release|unlock", "", "", "", "", "value[1].fence", "value[0]", "",
+               "", "ns"}},
+    {.preset = "picklock",
+     .field = {"acquire", "release", "extend", "observe", "value", "owner", "fence", "resource",
+               "until", "", "ns"},
+     .own = true},
+};
+
+enum { PRESETS = sizeof presets / sizeof presets[0] };
+
+size_t history_preset_count(void)
+{
+    return PRESETS;
+}
+
+const char *history_preset_name(size_t index)
+{
+    ASSERT(index < PRESETS);
+    return presets[index].preset;
+}
+
+struct history_map history_map_default(void)
+{
+    return presets[0];
+}
+
+static struct result map_word_error(const char *word, size_t bytes, struct text *why)
+{
+    text_add(why, "--map: \"%.*s\" is neither a preset (", (int)bytes, word);
+    for (size_t i = 0; i < PRESETS; i++) {
+        text_add(why, "%s%s", i == 0 ? "" : ", ", presets[i].preset);
+    }
+    text_add(why, ") nor NAME=WHAT with a name of");
+    for (size_t i = 0; i < MAP_FIELDS; i++) {
+        text_add(why, "%s %s", i == 0 ? "" : ",", field_names[i]);
+    }
+    return result_error(ERROR_USAGE);
+}
+
+static bool map_find_preset(const char *word, size_t bytes, struct history_map *map)
+{
+    for (size_t i = 0; i < PRESETS; i++) {
+        if (strlen(presets[i].preset) == bytes && memcmp(presets[i].preset, word, bytes) == 0) {
+            *map = presets[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct result map_set(const char *word, size_t bytes, struct history_map *map,
+                             struct text *why)
+{
+    const char *equals = memchr(word, '=', bytes);
+    size_t name_bytes = equals == NULL ? 0 : (size_t)(equals - word);
+    for (size_t i = 0; i < MAP_FIELDS && equals != NULL; i++) {
+        if (strlen(field_names[i]) != name_bytes || memcmp(field_names[i], word, name_bytes) != 0) {
+            continue;
+        }
+        size_t what_bytes = bytes - name_bytes - 1;
+        if (what_bytes >= HISTORY_MAP_WORD_BYTES) {
+            text_add(why, "--map: %s is over %d bytes", field_names[i], HISTORY_MAP_WORD_BYTES - 1);
+            return result_error(ERROR_LIMIT);
+        }
+        memcpy(map->field[i], equals + 1, what_bytes);
+        map->field[i][what_bytes] = '\0';
+        return RESULT_OK;
+    }
+    return map_word_error(word, bytes, why);
+}
+
+struct result history_map_parse(const char *text, struct history_map *map, struct text *why)
+{
+    *map = history_map_default();
+    for (const char *word = text; *word != '\0';) {
+        size_t bytes = strcspn(word, ",");
+        bool preset = word == text && map_find_preset(word, bytes, map);
+        if (!preset) {
+            TRY(map_set(word, bytes, map, why));
+        }
+        word += bytes + (word[bytes] == ',' ? 1 : 0);
+    }
+    const char *unit = map->field[MAP_UNIT];
+    bool known = strcmp(unit, "ns") == 0 || strcmp(unit, "us") == 0 || strcmp(unit, "ms") == 0 ||
+                 strcmp(unit, "s") == 0;
+    if (!known) {
+        text_add(why, "--map: unit=%s; expected ns, us, ms or s", unit);
+        return result_error(ERROR_USAGE);
+    }
+    return RESULT_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static int32_t nth_child(const struct datum *data, int32_t list, unsigned long nth)
+{
+    if (list < 0 || data[list].type != DATUM_LIST) {
+        return -1;
+    }
+    int32_t at = data[list].first;
+    for (; at >= 0 && nth > 0; nth--) {
+        at = data[at].next;
+    }
+    return at;
+}
+
+/* Follow "value.client[0]" of `bytes` from the top; -1 if it leads nowhere. */
+static int32_t follow(const struct datum *data, const char *path, size_t bytes)
+{
+    const char *end = path + bytes;
+    int32_t at = 0;
+    while (path < end && at >= 0) {
+        if (*path == '[') {
+            char *behind = NULL;
+            unsigned long nth = strtoul(path + 1, &behind, 10);
+            at = nth_child(data, at, nth);
+            path = behind < end && *behind == ']' ? behind + 1 : end;
+            continue;
+        }
+        path += *path == '.' ? 1 : 0;
+        size_t word = strcspn(path, ".[|");
+        word = word < (size_t)(end - path) ? word : (size_t)(end - path);
+        at = datum_find(data, at, path, word);
+        path += word;
+        if (word == 0 && path < end && *path != '[') {
+            return -1;
+        }
+    }
+    return at;
+}
+
+/* The first of several paths that leads to something other than nil, or -1. */
+static int32_t field_of(const struct history_map *map, const struct datum *data,
+                        enum history_map_field field)
+{
+    const char *path = map->field[field];
+    while (*path != '\0') {
+        size_t bytes = strcspn(path, "|");
+        int32_t found = follow(data, path, bytes);
+        if (found >= 0 && data[found].type != DATUM_NIL) {
+            return found;
+        }
+        path += bytes + (path[bytes] == '|' ? 1 : 0);
+    }
+    return -1;
+}
+
+static bool is_one_of(const char *words, const char *word, size_t bytes)
+{
+    while (*words != '\0') {
+        size_t next = strcspn(words, "|");
+        if (next == bytes && memcmp(words, word, bytes) == 0) {
+            return true;
+        }
+        words += next + (words[next] == '|' ? 1 : 0);
+    }
+    return false;
+}
+
+static bool datum_is(const struct datum *datum, const char *word)
+{
+    return datum->bytes == strlen(word) && memcmp(datum->text, word, datum->bytes) == 0;
+}
+
+static struct result read_type(const struct datum *data, struct history_event *event,
+                               struct text *why)
+{
+    int32_t at = datum_find(data, 0, "type", 4);
+    if (at < 0 || data[at].first >= 0 || data[at].text == NULL) {
+        text_add(why, "an operation without :type (invoke, ok, fail or info)");
+        return result_error(ERROR_SCHEMA);
+    }
+    for (int type = 0; type < HISTORY_TYPES; type++) {
+        if (datum_is(&data[at], history_type_name((enum history_type)type))) {
+            event->type = (uint8_t)type;
+            return RESULT_OK;
+        }
+    }
+    text_add(why, "type is \"%.*s\"; expected invoke, ok, fail or info", (int)data[at].bytes,
+             data[at].text);
+    return result_error(ERROR_SCHEMA);
+}
+
+static bool read_f(const struct history_map *map, const struct datum *data,
+                   struct history_event *event)
+{
+    static const enum history_f known[] = {HISTORY_ACQUIRE, HISTORY_RELEASE, HISTORY_EXTEND,
+                                           HISTORY_OBSERVE};
+    int32_t at = datum_find(data, 0, "f", 1);
+    if (at < 0 || data[at].text == NULL) {
+        return false;
+    }
+    for (int i = 0; i < 4; i++) {
+        if (is_one_of(map->field[MAP_ACQUIRE + i], data[at].text, data[at].bytes)) {
+            event->f = (uint8_t)known[i];
+            return true;
+        }
+    }
+    event->f = datum_is(&data[at], "write") ? HISTORY_WRITE : HISTORY_READ;
+    return map->own && (event->f == HISTORY_WRITE || datum_is(&data[at], "read"));
+}
+
+static struct result read_integer(const struct datum *datum, const char *name, int64_t *number,
+                                  struct text *why)
+{
+    if (datum->type != DATUM_INTEGER) {
+        text_add(why, "%s is no whole number", name);
+        return result_error(ERROR_SCHEMA);
+    }
+    *number = datum->integer;
+    return RESULT_OK;
+}
+
+static struct result read_time(const struct history_map *map, const struct datum *datum,
+                               const char *name, int64_t *time_ns, struct text *why)
+{
+    const char *unit = map->field[MAP_UNIT];
+    int64_t scale = strcmp(unit, "s") == 0    ? NS_PER_S
+                    : strcmp(unit, "ms") == 0 ? NS_PER_MS
+                    : strcmp(unit, "us") == 0 ? NS_PER_US
+                                              : 1;
+    int64_t number = 0;
+    TRY(read_integer(datum, name, &number, why));
+    if (__builtin_mul_overflow(number, scale, time_ns) || *time_ns > INT64_MAX / 4 ||
+        *time_ns < 0) {
+        text_add(why, "%s is %lld %s; expected 0 to 73 years", name, (long long)number, unit);
+        return result_error(ERROR_SCHEMA);
+    }
+    return RESULT_OK;
+}
+
+/* Any scalar names something; a collection is named by its text up to its first bracket's end. */
+static bool read_name(const struct datum *data, int32_t at, struct history_value *name)
+{
+    char text[HISTORY_RESOURCE_BYTES_MAX + 1];
+    if (at < 0 || data[at].text == NULL) {
+        return false;
+    }
+    size_t bytes = data[at].bytes;
+    if (data[at].escaped || bytes <= HISTORY_RESOURCE_BYTES_MAX) {
+        bytes = datum_text(&data[at], text, sizeof text);
+        history_value_parse(text, bytes, name);
+    } else {
+        history_value_parse(data[at].text, bytes, name);
+    }
+    return true;
+}
+
+static void read_outcome(const struct history_map *map, const struct datum *data,
+                         struct history_event *event)
+{
+    int32_t error = datum_find(data, 0, "error", 5);
+    if (error >= 0 && data[error].type == DATUM_LIST) {
+        error = data[error].first; /* Jepsen: [:timeout "what it said"] */
+    }
+    if (error < 0 || data[error].text == NULL) {
+        return;
+    }
+    if (event->type == HISTORY_FAIL &&
+        is_one_of(map->field[MAP_UNKNOWN], data[error].text, data[error].bytes)) {
+        event->type = HISTORY_INFO;
+    }
+    for (int cause = 1; cause < HISTORY_CAUSES && map->own; cause++) {
+        if (datum_is(&data[error], history_cause_name((enum history_cause)cause))) {
+            event->cause = (uint8_t)cause;
+        }
+    }
+}
+
+static struct result read_numbers(const struct history_map *map, const struct datum *data,
+                                  struct history_event *event, struct text *why)
+{
+    int32_t fence = field_of(map, data, MAP_FENCE);
+    if (fence >= 0 && data[fence].type == DATUM_INTEGER && data[fence].integer > 0) {
+        event->fence = data[fence].integer;
+        event->flags |= HISTORY_HAS_FENCE;
+    } else if (fence >= 0 && data[fence].type != DATUM_INTEGER) {
+        text_add(why, "the fence is no whole number");
+        return result_error(ERROR_SCHEMA);
+    }
+    int32_t until = field_of(map, data, MAP_UNTIL);
+    if (until >= 0) {
+        TRY(read_time(map, &data[until], "until", &event->until_ns, why));
+        event->flags |= HISTORY_HAS_UNTIL;
+    }
+    int32_t version = datum_find(data, 0, "version", 7);
+    if (version >= 0 && map->own) {
+        TRY(read_integer(&data[version], "version", &event->version, why));
+    }
+    int32_t basis = datum_find(data, 0, "basis", 5);
+    if (basis >= 0 && map->own) {
+        TRY(read_integer(&data[basis], "basis", &event->basis, why));
+    }
+    int32_t audit = datum_find(data, 0, "audit", 5);
+    if (audit >= 0 && map->own && data[audit].type == DATUM_TRUE) {
+        event->flags |= HISTORY_AUDIT;
+    }
+    return RESULT_OK;
+}
+
+/* What an observation saw: a holder's name, true or false, or nil for nobody. */
+static void read_observation(const struct datum *data, struct history_event *event)
+{
+    int32_t seen = datum_find(data, 0, "value", 5);
+    event->flags &= (uint8_t) ~(HISTORY_HAS_VALUE | HISTORY_HAS_OWNER);
+    if (seen < 0 || data[seen].type == DATUM_NIL || data[seen].type == DATUM_FALSE) {
+        return;
+    }
+    event->version = 1;
+    if (data[seen].type == DATUM_TRUE) {
+        return;
+    }
+    if (read_name(data, seen, &event->owner)) {
+        event->value = event->owner;
+        event->flags |= HISTORY_HAS_OWNER | HISTORY_HAS_VALUE;
+    }
+}
+
+struct result foreign_read(const struct history_map *map, const struct datum *data,
+                           struct foreign_event *foreign, struct text *why)
+{
+    struct history_event *event = &foreign->event;
+    foreign->skip = true;
+    foreign->key[0] = '\0';
+    if (data[0].type != DATUM_MAP) {
+        text_add(why, "expected a map, one for each operation");
+        return result_error(ERROR_SYNTAX);
+    }
+    TRY(read_type(data, event, why));
+    int32_t time = datum_find(data, 0, "time", 4);
+    foreign->has_time = time >= 0 && data[time].type != DATUM_NIL;
+    if (foreign->has_time) {
+        TRY(read_time(map, &data[time], "time", &event->time_ns, why));
+    }
+    int32_t process = datum_find(data, 0, "process", 7);
+    if (process < 0 || data[process].text == NULL) {
+        text_add(why, "an operation without :process");
+        return result_error(ERROR_SCHEMA);
+    }
+    if (data[process].type != DATUM_INTEGER || !read_f(map, data, event)) {
+        return RESULT_OK; /* a nemesis, or an operation on something else */
+    }
+    int64_t number = data[process].integer;
+    int32_t base = map->own ? 1 : 0; /* picklock counts from 1 in its files */
+    if (number < base || number >= HISTORY_PROCESSES_MAX) {
+        text_add(why, "process %lld; expected %d to %d", (long long)number, base,
+                 HISTORY_PROCESSES_MAX - 1);
+        return result_error(ERROR_LIMIT);
+    }
+    foreign->skip = false;
+    event->kind = HISTORY_OP;
+    event->process = (int32_t)number - base;
+    event->flags |=
+        read_name(data, field_of(map, data, MAP_VALUE), &event->value) ? HISTORY_HAS_VALUE : 0;
+    event->flags |=
+        read_name(data, field_of(map, data, MAP_OWNER), &event->owner) ? HISTORY_HAS_OWNER : 0;
+    if (event->f == HISTORY_OBSERVE && !map->own) {
+        read_observation(data, event);
+    }
+    int32_t key = field_of(map, data, MAP_KEY);
+    if (key >= 0 && data[key].text != NULL) {
+        datum_text(&data[key], foreign->key, sizeof foreign->key);
+    }
+    read_outcome(map, data, event);
+    return read_numbers(map, data, event, why);
+}

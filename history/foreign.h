@@ -1,0 +1,75 @@
+/*
+ * foreign.h: where operations, owners, values and fences stand in a history recorded elsewhere.
+ *
+ *     struct history_map map;
+ *     TRY(history_map_parse("hazelcast,key=value.lock", &map, why));
+ *     struct history_reader_options options = {.map = &map};
+ *
+ * A map is a preset, changed by `name=what` pairs with commas between them:
+ *
+ *     acquire, release, extend, observe   the words that f can be, with | between them
+ *     value, owner, fence, key, until     the path of a field: key, value.client, value[0]
+ *     unknown                             errors that make a `fail` an unknown outcome, with |
+ *     unit                                of time and until: ns (Jepsen's), us, ms or s
+ *
+ * docs/LINEARIZABLE.md shows each preset with an example.
+ */
+#ifndef HISTORY_FOREIGN_H
+#define HISTORY_FOREIGN_H
+
+#include "base/result.h"
+#include "base/text.h"
+#include "history/datum.h"
+#include "history/event.h"
+
+enum { HISTORY_MAP_WORD_BYTES = 128 };
+
+#define HISTORY_MAP_FIELDS(X)                                                                      \
+    X(MAP_ACQUIRE, "acquire")                                                                      \
+    X(MAP_RELEASE, "release")                                                                      \
+    X(MAP_EXTEND, "extend")                                                                        \
+    X(MAP_OBSERVE, "observe")                                                                      \
+    X(MAP_VALUE, "value")                                                                          \
+    X(MAP_OWNER, "owner")                                                                          \
+    X(MAP_FENCE, "fence")                                                                          \
+    X(MAP_KEY, "key")                                                                              \
+    X(MAP_UNTIL, "until")                                                                          \
+    X(MAP_UNKNOWN, "unknown")                                                                      \
+    X(MAP_UNIT, "unit")
+
+enum history_map_field {
+#define X(name, word) name,
+    HISTORY_MAP_FIELDS(X)
+#undef X
+        MAP_FIELDS,
+};
+
+struct history_map {
+    char preset[24];
+    char field[MAP_FIELDS][HISTORY_MAP_WORD_BYTES]; /* "" where there is none */
+    bool own; /* written by picklock: guarded-store operations and causes are there too */
+};
+
+/* The preset `plain`, and no NULL text anywhere. */
+struct history_map history_map_default(void);
+
+/* ERROR_USAGE, with the words there are, if the text makes no map. */
+MUST_USE struct result history_map_parse(const char *text, struct history_map *map,
+                                         struct text *why);
+
+size_t history_preset_count(void);
+const char *history_preset_name(size_t index);
+
+/* What became of one entry of a foreign history. */
+struct foreign_event {
+    struct history_event event; /* without index and resource */
+    char key[HISTORY_RESOURCE_BYTES_MAX + 1];
+    bool skip; /* not about a lock: a nemesis, or another operation */
+    bool has_time;
+};
+
+/* Turn a map into an event. `why` gets a sentence without the place. */
+MUST_USE struct result foreign_read(const struct history_map *map, const struct datum *data,
+                                    struct foreign_event *foreign, struct text *why);
+
+#endif
