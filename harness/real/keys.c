@@ -165,6 +165,32 @@ static void keys_refused(struct keys *keys, const struct keys_passage *passage)
     keys->options.emit(keys->options.emit_data, &event);
 }
 
+/*
+ * A deletion of a value that the view never saw: its SET waits here, and both ran before the last
+ * change, whose reply overtook theirs.
+ */
+static bool deferred_episode(struct keys *keys, struct keys_entry *entry,
+                             const struct keys_fact *deletion)
+{
+    const struct keys_past *past = &entry->past;
+    if (deletion->command->verb != KEYS_DELETE_COMPARE || !deletion->yes || !past->known ||
+        deletion->command->sent_ns > past->true_ns) {
+        return false;
+    }
+    for (uint32_t i = 0; i < keys->deferred_count; i++) {
+        struct keys_deferred set = keys->deferred[i];
+        set.fact.command = &set.command;
+        if (set.entry == entry && set.fact.yes && set.command.verb == KEYS_SET_ABSENT &&
+            set.command.sent_ns <= past->true_ns &&
+            history_value_equal(&set.command.value, &deletion->command->value)) {
+            deferred_remove(keys, i);
+            keys_take_episode(keys, entry, &set.fact, deletion);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What the reply says about one key of the command. */
 static void keys_learn(struct keys *keys, struct keys_entry *entry,
                        const struct keys_passage *passage, bool yes)
@@ -172,7 +198,10 @@ static void keys_learn(struct keys *keys, struct keys_entry *entry,
     struct keys_fact fact = {passage->command, passage->process, yes, 0};
     fact.true_ns = deferred_first_ns(keys, entry, passage->true_ns);
     bool alone = entry->pending == 1;
-    if (!keys_take(keys, entry, &fact, alone)) {
+    if (keys_take(keys, entry, &fact, false) || deferred_episode(keys, entry, &fact)) {
+        return;
+    }
+    if (!alone || !keys_take(keys, entry, &fact, true)) {
         fact.true_ns = passage->true_ns;
         keys_defer(keys, entry, &fact);
     }

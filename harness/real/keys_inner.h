@@ -74,6 +74,21 @@ void keys_reply_read(const struct resp_reply *reply, struct keys_reply *read);
 
 /* ---- one key ---- */
 
+/* What a key was before its last change, and that change: a reply may tell of the time before. */
+struct keys_past {
+    bool known;
+    bool present;
+    bool has_ttl;
+    bool yes;
+    int32_t owner;
+    int32_t process;
+    struct history_value value;
+    int64_t earliest_ns;
+    int64_t latest_ns;
+    int64_t true_ns; /* when the reply to `command` came */
+    struct keys_command command;
+};
+
 /* What a node is believed to hold under one name. Ends are on the node's wall clock. */
 struct keys_entry {
     bool present;
@@ -90,6 +105,7 @@ struct keys_entry {
     int64_t latest_ns;
     struct keys_command maybe;
     int32_t maybe_process;
+    struct keys_past past;
 };
 
 /* What the answer to a command says about one of its keys. */
@@ -167,5 +183,9 @@ void keys_expire(struct keys *keys, struct keys_entry *entry, int64_t true_ns);
 /* Take a fact in; false, and nothing done, if it contradicts the view and is not forced. */
 bool keys_take(struct keys *keys, struct keys_entry *entry, const struct keys_fact *fact,
                bool force);
+
+/* Record that a key was set and deleted again before its last change; moves nothing. */
+void keys_take_episode(struct keys *keys, struct keys_entry *entry, const struct keys_fact *set,
+                       const struct keys_fact *deletion);
 
 #endif

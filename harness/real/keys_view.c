@@ -137,6 +137,24 @@ static void entry_set_ttl(const struct keys_clock *clock, struct keys_entry *ent
     keys_entry_recompute(clock, entry);
 }
 
+/* Keep what the key is before a change. */
+static void entry_remember(struct keys_entry *entry, const struct keys_fact *fact)
+{
+    entry->past = (struct keys_past){
+        .known = true,
+        .present = entry->present,
+        .has_ttl = entry->has_ttl,
+        .yes = fact->yes,
+        .owner = entry->owner,
+        .process = fact->process,
+        .value = entry->value,
+        .earliest_ns = entry->earliest_ns,
+        .latest_ns = entry->latest_ns,
+        .true_ns = fact->true_ns,
+        .command = *fact->command,
+    };
+}
+
 /* Carry out what a fact that agrees with the view says, and record it. */
 static void keys_carry_out(struct keys *keys, struct keys_entry *entry,
                            const struct keys_fact *fact)
@@ -153,6 +171,9 @@ static void keys_carry_out(struct keys *keys, struct keys_entry *entry,
     bool same_owner = entry->owner == fact->process ||
                       (command->has_value && history_value_equal(&entry->value, &command->value));
     const struct keys_clock *clock = keys_entry_clock(keys, entry);
+    if (f == HISTORY_KEY_SET || f == HISTORY_KEY_EXTENDED || f == HISTORY_KEY_DELETED) {
+        entry_remember(entry, fact);
+    }
     if (f == HISTORY_KEY_SET) {
         entry->present = true;
         entry->owner = fact->process;
@@ -214,10 +235,63 @@ static void keys_try_maybe(struct keys *keys, struct keys_entry *entry,
     keys_carry_out(keys, entry, &maybe);
 }
 
+/*
+ * The reply of another connection overtook this one: see if the command ran before the last change,
+ * and the change still agrees then. It is recorded just before it, and moves nothing.
+ */
+static bool keys_take_past(struct keys *keys, struct keys_entry *entry,
+                           const struct keys_fact *fact)
+{
+    struct keys_entry now = *entry;
+    const struct keys_past *past = &now.past;
+    if (!past->known || fact->command->sent_ns > past->true_ns) {
+        return false;
+    }
+    struct keys_entry before = now;
+    before.present = past->present;
+    before.has_ttl = past->has_ttl;
+    before.owner = past->owner;
+    before.value = past->value;
+    before.earliest_ns = past->earliest_ns;
+    before.latest_ns = past->latest_ns;
+    struct keys_entry after = before;
+    enum history_f f = keys_event_f(&before, fact);
+    bool moves = f == HISTORY_KEY_SET || f == HISTORY_KEY_EXTENDED;
+    after.present = moves || (f != HISTORY_KEY_DELETED && before.present);
+    after.value = moves ? fact->command->value : before.value;
+    struct keys_fact last = {&past->command, past->process, past->yes, past->true_ns};
+    if (keys_judge(&before, fact) != KEYS_AGREES || keys_judge(&after, &last) != KEYS_AGREES) {
+        return false;
+    }
+    struct keys_fact earlier = *fact;
+    earlier.true_ns = fact->true_ns < past->true_ns ? fact->true_ns : past->true_ns - 1;
+    *entry = before;
+    keys_carry_out(keys, entry, &earlier);
+    *entry = now;
+    return true;
+}
+
+void keys_take_episode(struct keys *keys, struct keys_entry *entry, const struct keys_fact *set,
+                       const struct keys_fact *deletion)
+{
+    struct keys_entry now = *entry;
+    struct keys_fact first = *set;
+    struct keys_fact second = *deletion;
+    first.true_ns = now.past.true_ns - 2;
+    second.true_ns = now.past.true_ns - 1;
+    entry->present = false;
+    keys_carry_out(keys, entry, &first);
+    keys_carry_out(keys, entry, &second);
+    *entry = now;
+}
+
 bool keys_take(struct keys *keys, struct keys_entry *entry, const struct keys_fact *fact,
                bool force)
 {
     enum keys_agreement agreement = keys_judge(entry, fact);
+    if (agreement == KEYS_CONTRADICTS && keys_take_past(keys, entry, fact)) {
+        return true;
+    }
     if (agreement == KEYS_CONTRADICTS && !force) {
         return false;
     }
