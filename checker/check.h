@@ -99,7 +99,8 @@ struct ledger;
 struct check {
     const char *name;     /* as in scenario files */
     const char *question; /* one sentence */
-    uint32_t kinds;       /* bit k: step wants events of enum history_kind k */
+    uint32_t kinds;       /* bit k: step wants events of enum history_kind k, ... */
+    uint32_t fs;          /* ... of them only those whose f has its bit here; 0: all */
     bool follows;         /* judges by the ledger: where that overflowed, a pass is unknown */
     size_t (*bytes)(const struct history_header *header);
     void (*init)(void *state, const struct history_header *header);
@@ -107,7 +108,7 @@ struct check {
     void (*finish)(void *state, const struct ledger *ledger);
 };
 
-/* Sets of kinds for `kinds`. */
+/* Sets of kinds for `kinds`, and of enum history_f for `fs`. */
 #define CHECK_WANTS(kind) (UINT32_C(1) << (kind))
 #define CHECK_WANTS_ALL   ((UINT32_C(1) << HISTORY_KINDS) - 1)
 

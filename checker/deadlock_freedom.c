@@ -111,6 +111,7 @@ const struct check check_deadlock_freedom = {
     .name = "deadlock_freedom",
     .question = "After the last heal, is the lock free again within ttl + bound?",
     .kinds = CHECK_WANTS(HISTORY_OP),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE),
     .follows = true,
     .bytes = deadlock_bytes,
     .init = deadlock_init,

@@ -111,6 +111,7 @@ const struct check check_exercised = {
     .name = "exercised",
     .question = "Were there grants, contention, and did every fault strike while it mattered?",
     .kinds = CHECK_WANTS(HISTORY_OP),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE),
     .follows = true,
     .bytes = exercised_bytes,
     .init = exercised_init,

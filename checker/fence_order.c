@@ -135,6 +135,7 @@ const struct check check_fence_order = {
     .name = "fence_order",
     .question = "Are fences unique and growing in grant order?",
     .kinds = CHECK_WANTS(HISTORY_OP),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE),
     .follows = true,
     .bytes = fence_bytes,
     .init = fence_init,

@@ -6,12 +6,13 @@
 
 enum { JUDGE_CHECKS_MAX = 32, ALIGNMENT = 16 };
 
+_Static_assert(HISTORY_FS <= 32, "a bit for each f in check.fs");
+
 struct judge {
     uint64_t checks; /* bit i: check i of the table runs */
     bool finished;
-    uint8_t wanting_count[HISTORY_KINDS];
-    uint8_t wanting[HISTORY_KINDS][JUDGE_CHECKS_MAX]; /* who wants events of a kind */
-    uint32_t state_at[JUDGE_CHECKS_MAX];              /* offsets from the judge's first byte */
+    uint32_t wanting[HISTORY_FS];        /* bit i: check i wants events of this f */
+    uint32_t state_at[JUDGE_CHECKS_MAX]; /* offsets from the judge's first byte */
     uint32_t ledger_at;
     uint32_t bytes;
     struct check_result left_out;
@@ -47,13 +48,15 @@ static void *judge_state(const struct judge *judge, size_t index)
     return (char *)(uintptr_t)judge + judge->state_at[index];
 }
 
+/* An f belongs to one kind, so that the f of an event tells who wants it. */
 static void judge_dispatch(struct judge *judge, size_t index)
 {
-    uint32_t kinds = check_at(index)->kinds;
-    for (uint32_t kind = 0; kind < HISTORY_KINDS; kind++) {
-        if ((kinds >> kind & 1) != 0) {
-            judge->wanting[kind][judge->wanting_count[kind]++] = (uint8_t)index;
-        }
+    const struct check *check = check_at(index);
+    uint32_t fs = check->fs != 0 ? check->fs : UINT32_MAX;
+    for (uint32_t f = 0; f < HISTORY_FS; f++) {
+        bool wanted =
+            (fs >> f & 1) != 0 && (check->kinds >> history_f_kind((enum history_f)f) & 1) != 0;
+        judge->wanting[f] |= (uint32_t)wanted << index;
     }
 }
 
@@ -83,11 +86,11 @@ struct judge *judge_init(void *memory, const struct history_header *header, uint
 void judge_event(struct judge *judge, const struct history_event *event)
 {
     ASSERT(!judge->finished);
-    ASSERT(event->kind < HISTORY_KINDS);
+    ASSERT(event->f < HISTORY_FS);
     struct ledger *ledger = judge_ledger(judge);
     ledger_step(ledger, event);
-    for (uint8_t i = 0; i < judge->wanting_count[event->kind]; i++) {
-        size_t index = judge->wanting[event->kind][i];
+    for (uint32_t left = judge->wanting[event->f]; left != 0; left &= left - 1) {
+        size_t index = (size_t)__builtin_ctz(left);
         check_at(index)->step(judge_state(judge, index), ledger, event);
     }
 }

@@ -136,6 +136,8 @@ const struct check check_result_truth = {
     .name = "result_truth",
     .question = "Did the lock's answer contradict its effect?",
     .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_NODE),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_RELEASE) |
+          CHECK_WANTS(HISTORY_KEY_EXPIRED),
     .follows = true,
     .bytes = truth_bytes,
     .init = truth_init,

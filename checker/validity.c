@@ -118,6 +118,9 @@ const struct check check_validity = {
     .name = "validity",
     .question = "Did a promise outlive the majority of keys behind it?",
     .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_NODE),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_EXTEND) |
+          CHECK_WANTS(HISTORY_KEY_DELETED) | CHECK_WANTS(HISTORY_KEY_EXPIRED) |
+          CHECK_WANTS(HISTORY_KEY_LOST) | CHECK_WANTS(HISTORY_KEY_EVICTED),
     .follows = true,
     .bytes = validity_bytes,
     .init = validity_init,
