@@ -6,6 +6,7 @@
 #include "tests/real/place.h"
 
 #include <criterion/criterion.h>
+#include <criterion/logging.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -97,6 +98,19 @@ static inline size_t story_ended(const struct story *story, enum history_f f,
                      : 0;
     }
     return count;
+}
+
+/* For an assertion that is about to fail: everything that was recorded. */
+static inline void story_tell(const struct story *story)
+{
+    for (size_t i = 0; i < story->count; i++) {
+        const struct history_event *event = &story->events[i];
+        cr_log_warn("%.6f %s %s client %d node %d fault %d %s %.6f %lld",
+                    (double)event->time_ns / 1e9, history_kind_name((enum history_kind)event->kind),
+                    history_f_name((enum history_f)event->f), event->process + 1, event->node + 1,
+                    event->fault + 1, history_cause_name((enum history_cause)event->cause),
+                    (double)event->until_ns / 1e9, (long long)event->number[1]);
+    }
 }
 
 #endif

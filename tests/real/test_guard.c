@@ -100,14 +100,13 @@ static void be_a_run(int report)
     if (write(report, pids, sizeof pids) != sizeof pids) {
         _exit(1);
     }
-    pause();
+    sigset_t wanted;
+    int signal_number;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGTERM);
+    sigwait(&wanted, &signal_number);
     guard_end(&guard);
     _exit(0);
-}
-
-static void nothing(int signal)
-{
-    (void)signal;
 }
 
 static pid_t fork_a_run(void)
@@ -116,7 +115,10 @@ static pid_t fork_a_run(void)
     cr_assert_eq(pipe(ends), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        signal(SIGTERM, nothing); /* ends the pause: then it cleans up */
+        sigset_t waited_for;
+        sigemptyset(&waited_for);
+        sigaddset(&waited_for, SIGTERM); /* it waits for this signal and then cleans up */
+        sigprocmask(SIG_BLOCK, &waited_for, NULL);
         be_a_run(ends[1]);
     }
     cr_assert_eq(read(ends[0], told, sizeof told), (ssize_t)sizeof told);
@@ -175,8 +177,10 @@ Test(guard, cleaning_leaves_a_living_run_alone, .init = start, .fini = end)
     struct clean_report report;
     pid_t run = fork_a_run();
     clean_leftovers(place.path, &report);
-    cr_assert_eq(report.directories_removed, 0);
-    cr_assert_not(all_gone());
+    cr_assert_not(state_gone());
+    for (int i = 0; i < 3; i++) {
+        cr_assert_neq(process_state(told[i]), 0);
+    }
     kill(run, SIGTERM);
     cr_assert(within_a_second(state_gone));
 }
@@ -202,7 +206,7 @@ Test(guard, cleaning_ends_what_a_dead_run_left, .init = start, .fini = end)
                                 .log_path = "/dev/null"};
     cr_assert_not(result_failed(process_start(&spec, &told[0], &why)));
     clean_leftovers(place.path, &report);
-    cr_assert_eq(report.processes_killed, 1);
-    cr_assert_eq(report.directories_removed, 1);
+    /* Its report counts nothing for sure: another test may be cleaning at the same time. */
     cr_assert(within_a_second(first_gone));
+    cr_assert(state_gone());
 }
