@@ -133,6 +133,14 @@ static void say_validity(const struct telling *telling)
     put_client(telling, grant->process);
     text_add(text, "'s lease of ");
     put_resource(telling, grant->resource);
+    if (telling->result->reason == SPENT_WHEN_EXTENDED) {
+        text_add(text, " was extended at ");
+        put_time(text, telling_evidence(telling, 1)->time_ns);
+        text_add(text, " to a time that had passed ");
+        put_length(text, -left_ns);
+        text_add(text, " before");
+        return;
+    }
     text_add(text, " was to run for another ");
     put_length(text, left_ns);
     text_add(text, " when only %" PRId64 " of %" PRId32 " nodes had its key",

@@ -20,6 +20,7 @@ enum ownership_reason { DELETED_ANOTHERS = 1, EXTENDED_ANOTHERS, OVERWROTE_ANOTH
 /* validity */
 enum validity_reason {
     SPENT_WHEN_GRANTED = 1, /* the promised end had passed when the grant returned */
+    SPENT_WHEN_EXTENDED,    /* ... when the extension returned */
     NO_MAJORITY_WHEN_GRANTED,
     NO_MAJORITY_WHEN_EXTENDED,
     MAJORITY_LOST, /* while the lease ran; number[0]: how long it still ran */

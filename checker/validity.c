@@ -27,12 +27,12 @@ static void validity_violated(struct validity *validity, const struct ledger *le
         .reason = (uint8_t)reason,
         .evidence = {claim->granted_index},
         .evidence_count = 1,
-        .blamed = reason == SPENT_WHEN_GRANTED ? blamed_library() : blame_keys(ledger, claim),
+        .blamed = blame_keys(ledger, claim),
         .number = {claim->until_ns - ledger->now_ns, ledger_bits(claim->present)},
     };
     uint64_t before = UINT64_MAX;
     const struct ledger_end *ends = ledger_ends(claim);
-    while (finding.evidence_count < CHECK_EVIDENCE_MAX && reason != SPENT_WHEN_GRANTED) {
+    while (finding.evidence_count < CHECK_EVIDENCE_MAX) {
         uint64_t latest = 0;
         bool found = false;
         for (int32_t node = 0; node < ledger->node_count; node++) {
@@ -52,6 +52,21 @@ static void validity_violated(struct validity *validity, const struct ledger *le
     check_fail(&validity->result, &finding);
 }
 
+/* The library alone: it promised a time that had passed. */
+static void validity_spent(struct validity *validity, const struct ledger *ledger,
+                           const struct ledger_claim *claim, const struct history_event *event)
+{
+    bool granted = event->f == HISTORY_ACQUIRE;
+    struct finding finding = {
+        .reason = granted ? SPENT_WHEN_GRANTED : SPENT_WHEN_EXTENDED,
+        .evidence = {claim->granted_index, event->index},
+        .evidence_count = granted ? 1 : 2,
+        .blamed = blamed_library(),
+        .number = {claim->until_ns - ledger->now_ns, ledger_bits(claim->present)},
+    };
+    check_fail(&validity->result, &finding);
+}
+
 static bool followed(const struct ledger *ledger, const struct ledger_claim *claim)
 {
     return ledger->node_count > 0 && ledger->has_nodes && claim->has_value;
@@ -68,9 +83,9 @@ static void validity_operation(struct validity *validity, const struct ledger *l
     if (claim == NULL || claim->until_ns == TIME_NEVER) {
         return;
     }
-    if (granted && claim->until_ns <= claim->granted_ns) {
+    if (claim->until_ns <= (granted ? claim->granted_ns : event->time_ns)) {
         validity->result.judged++;
-        validity_violated(validity, ledger, claim, SPENT_WHEN_GRANTED);
+        validity_spent(validity, ledger, claim, event);
         return;
     }
     if (!followed(ledger, claim)) {

@@ -57,6 +57,15 @@ Test(validity, lease_that_is_over_when_granted_blames_the_library_though_the_cli
     cr_assert_eq(result.number[0], (int64_t)-501000000);
 }
 
+Test(validity, extension_to_a_time_that_has_passed_blames_the_library)
+{
+    struct check_result result =
+        judge_lines("validity", HEADER CLIENT_1_HOLDS EXTEND(500, 1) EXTENDED(1600, 1, 1490));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.evidence_count, 2);
+    cr_assert_eq(result.number[0], (int64_t)-110000000);
+}
+
 Test(validity, grant_with_its_majority_already_gone_fails)
 {
     assert_fails(judge_lines("validity",
