@@ -363,6 +363,8 @@ struct result adapter_start(const struct adapter_options *options, struct adapte
     client_program_init(&adapter->program, options->plan, false);
     client_program_init(&adapter->auditor_program, options->plan, true);
     *started = adapter;
+    /* Writing to an adapter that died must not end us: the end of its output tells. */
+    (void)signal(SIGPIPE, SIG_IGN);
     for (int32_t i = 0; i < count; i++) {
         struct adapter_client *client = &adapter->clients[i];
         client->adapter = adapter;

@@ -39,6 +39,9 @@ static struct text links_why;
 
 #define LINKS_MUST(call) cr_assert(!result_failed(call), "%s", links_why.data)
 
+/* Set before links_begin by a test with callbacks of its own. */
+static struct proxy_callbacks links_callbacks;
+
 static struct proxy_answer links_arrival(void *data, const struct proxy_message *message)
 {
     (void)data;
@@ -88,11 +91,14 @@ static void links_make(bool fake_clock)
                                                  .emit = links_emit});
     cr_assert_not_null(links.keys);
     cr_assert_eq(uv_loop_init(&links.loop), 0);
-    struct proxy_options options = {.client_count = LINKS_CLIENTS,
-                                    .node_count = 1,
-                                    .keys = links.keys,
-                                    .callbacks = {NULL, links_arrival, links_reply},
-                                    .seed = 1};
+    struct proxy_options options = {
+        .client_count = LINKS_CLIENTS,
+        .node_count = 1,
+        .keys = links.keys,
+        .callbacks = links_callbacks.arrival != NULL
+                         ? links_callbacks
+                         : (struct proxy_callbacks){NULL, links_arrival, links_reply},
+        .seed = 1};
     LINKS_MUST(proxy_start(&links.loop, &options, &links.proxy, &links_why));
     proxy_node_set(links.proxy, 0, (uint16_t)links.node.port);
 }

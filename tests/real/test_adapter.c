@@ -1,0 +1,307 @@
+/* test_adapter.c: an adapter drives a client's program, and what it does wrong is named. */
+#include "harness/real/adapter.h"
+
+#include "harness/real/process.h"
+#include "tests/real/links.h"
+
+enum { RECORDS_MAX = 4096 };
+
+static struct {
+    struct adapter *adapter;
+    struct plan plan;
+    uint32_t watched;
+    int ready;
+    int done;
+    bool failed;
+    int32_t failed_client;
+    char why[WHY_BYTES];
+    char library[HISTORY_NAME_BYTES];
+    struct store_cell cell;
+    uint32_t count;
+    struct history_event records[RECORDS_MAX];
+    /* Freeze client 0 where it passes this point for the first time. */
+    bool freezes;
+    enum probe_point freeze_at;
+    uint32_t passes[PROBE_POINTS];
+} trial;
+
+static void on_ready(void *data, int32_t client, const char *library)
+{
+    (void)data;
+    (void)client;
+    trial.ready++;
+    (void)snprintf(trial.library, sizeof trial.library, "%s", library);
+}
+
+static void on_record(void *data, const struct history_event *event)
+{
+    (void)data;
+    cr_assert_lt(trial.count, RECORDS_MAX);
+    trial.records[trial.count++] = *event;
+}
+
+static struct store_answer on_store(void *data, enum history_f f, uint32_t resource,
+                                    const struct history_value *value, int64_t fence)
+{
+    struct store_guard guard = {false, false};
+    (void)data;
+    (void)resource;
+    return f == HISTORY_READ ? store_read(&trial.cell, &guard, value, fence)
+                             : store_write(&trial.cell, &guard, value, fence);
+}
+
+static void on_probe(void *data, int32_t client, enum probe_point point)
+{
+    (void)data;
+    trial.passes[point]++;
+    if (trial.freezes && point == trial.freeze_at && trial.passes[point] == 1) {
+        adapter_freeze(trial.adapter, client);
+    }
+}
+
+static void on_done(void *data, int32_t client)
+{
+    (void)data;
+    (void)client;
+    trial.done++;
+}
+
+static void on_failed(void *data, int32_t client, const char *why)
+{
+    (void)data;
+    trial.failed_client = client;
+    trial.failed = true;
+    (void)snprintf(trial.why, sizeof trial.why, "%s", why);
+}
+
+/* The proxies' callbacks of the run: everything goes to the adapter's wire. */
+static struct proxy_answer on_arrival(void *data, const struct proxy_message *message)
+{
+    (void)data;
+    return adapter_arrival(trial.adapter, message);
+}
+
+static struct proxy_answer on_reply(void *data, const struct proxy_message *message)
+{
+    (void)data;
+    return adapter_reply(trial.adapter, message);
+}
+
+static void trial_plan(void)
+{
+    struct scenario *scenario = &trial.plan.scenario;
+    scenario->node_count = 1;
+    scenario->client_count = 1;
+    scenario->resource_count = 1;
+    scenario->sections = 2;
+    scenario->writes = 1;
+    scenario->hold_ns = NS_PER_MS;
+    scenario->lock = (struct lock_config){.node_count = 1,
+                                          .ttl_ns = 60 * NS_PER_S,
+                                          .node_timeout_ns = NS_PER_S,
+                                          .retry_count = 3,
+                                          .retry_delay_ns = 10 * NS_PER_MS,
+                                          .drift_ppm = 10000};
+    trial.plan.seed = 1;
+}
+
+static void trial_begin(const char *command, int64_t silence_ns)
+{
+    memset(&trial, 0, sizeof trial);
+    links_callbacks = (struct proxy_callbacks){NULL, on_arrival, on_reply};
+    links_begin();
+    trial_plan();
+    struct adapter_options options = {
+        .loop = &links.loop,
+        .proxy = links.proxy,
+        .command = command,
+        .plan = &trial.plan,
+        .start_ns = links.start_ns,
+        .run_directory = links.place.path,
+        .silence_ns = silence_ns,
+        .probes_watched = &trial.watched,
+        .callbacks = {NULL, on_ready, on_record, on_store, on_probe, on_done, on_failed},
+    };
+    LINKS_MUST(adapter_start(&options, &trial.adapter, &links_why));
+    while (trial.ready < 2 && !trial.failed) {
+        links_turn();
+    }
+}
+
+static void trial_end(void)
+{
+    adapter_stop(trial.adapter);
+    proxy_stop(links.proxy);
+    (void)uv_run(&links.loop, UV_RUN_NOWAIT);
+    adapter_free(trial.adapter);
+    proxy_free(links.proxy);
+    cr_assert_eq(uv_loop_close(&links.loop), 0);
+    keys_free(links.keys);
+    node_release(&links.node);
+    place_remove(&links.place);
+}
+
+TestSuite(adapter, .fini = trial_end, .timeout = 60);
+
+#define EXAMPLE "python3 adapters/example/adapter.py"
+
+static const struct history_event *record_of(enum history_f f, enum history_type type)
+{
+    for (uint32_t i = 0; i < trial.count; i++) {
+        if (trial.records[i].f == f && trial.records[i].type == type) {
+            return &trial.records[i];
+        }
+    }
+    return NULL;
+}
+
+Test(adapter, a_client_acquires_writes_and_releases_through_a_library)
+{
+    trial_begin(EXAMPLE, 10 * NS_PER_S);
+    cr_assert_not(trial.failed, "%s", trial.why);
+    cr_assert_str_eq(trial.library, "example 1");
+    adapter_begin(trial.adapter, 0);
+    while (trial.done == 0 && !trial.failed) {
+        links_turn();
+    }
+    cr_assert_not(trial.failed, "%s", trial.why);
+    const struct history_event *granted = record_of(HISTORY_ACQUIRE, HISTORY_OK);
+    cr_assert_not_null(granted);
+    cr_assert((granted->flags & HISTORY_HAS_UNTIL) != 0);
+    cr_assert_gt(granted->until_ns, granted->time_ns + 50 * NS_PER_S);
+    cr_assert_lt(granted->until_ns, granted->time_ns + 60 * NS_PER_S);
+    cr_assert(history_value_equal(&granted->value, &links.events[0].value), "as seen on the wire");
+    cr_assert_not_null(record_of(HISTORY_RELEASE, HISTORY_OK));
+    cr_assert_eq(trial.cell.version, 2, "one write in each of two sections");
+    cr_assert_eq(trial.passes[PROBE_AFTER_GRANTED], 2);
+    cr_assert_eq(trial.passes[PROBE_BEFORE_SEND], 2);
+    cr_assert_not(links_node_has("r0"));
+}
+
+static void fails_with(const char *mode, const char *const expected[], int64_t silence_ns)
+{
+    char command[128];
+    (void)snprintf(command, sizeof command, EXAMPLE " %s", mode);
+    trial_begin(command, silence_ns);
+    if (!trial.failed) {
+        adapter_begin(trial.adapter, 0);
+    }
+    while (!trial.failed) {
+        links_turn();
+    }
+    for (int i = 0; expected[i] != NULL; i++) {
+        cr_assert_not_null(strstr(trial.why, expected[i]), "%s in: %s", expected[i], trial.why);
+    }
+    cr_assert_eq(adapter_pid(trial.adapter, trial.failed_client), -1, "it is not left running");
+}
+
+Test(adapter, garbage_is_named_with_its_line)
+{
+    const char *const expected[] = {"client 1", "line 2", "I am not JSON", "JSON object", NULL};
+    fails_with("garbage", expected, 10 * NS_PER_S);
+}
+
+Test(adapter, silence_is_named_with_the_line_that_did_not_come)
+{
+    const char *const expected[] = {"client 1", "silent", "line 2", NULL};
+    fails_with("silent", expected, NS_PER_S);
+}
+
+Test(adapter, death_is_named_with_the_last_words)
+{
+    const char *const expected[] = {"client 1", "line 1",         "exit code 7",
+                                    "died",     "the last words", NULL};
+    fails_with("die", expected, 10 * NS_PER_S);
+}
+
+Test(adapter, death_at_the_start_is_named)
+{
+    const char *const expected[] = {"died", "before it answered init", "no library here", NULL};
+    fails_with("die-at-init", expected, 10 * NS_PER_S);
+}
+
+Test(adapter, an_answer_to_nothing_is_named)
+{
+    const char *const expected[] = {"line 2", "not open", NULL};
+    fails_with("wrong-id", expected, 10 * NS_PER_S);
+}
+
+Test(adapter, an_endless_line_is_named)
+{
+    const char *const expected[] = {"line 2", "longer than", NULL};
+    fails_with("long-line", expected, 10 * NS_PER_S);
+}
+
+Test(adapter, a_program_that_is_not_there_is_named)
+{
+    trial_begin("no-such-program-anywhere", 10 * NS_PER_S);
+    cr_assert(trial.failed);
+    cr_assert_not_null(strstr(trial.why, "no-such-program-anywhere"), "%s", trial.why);
+    cr_assert_not_null(strstr(trial.why, "exit code 127"), "%s", trial.why);
+}
+
+static void freeze_at(enum probe_point point)
+{
+    trial_begin(EXAMPLE, 10 * NS_PER_S);
+    trial.freezes = true;
+    trial.freeze_at = point;
+    trial.watched = 1u << point;
+    adapter_begin(trial.adapter, 0);
+    while (trial.passes[point] == 0 && !trial.failed) {
+        links_turn();
+    }
+    cr_assert_not(trial.failed, "%s", trial.why);
+    cr_assert_eq(process_state(adapter_pid(trial.adapter, 0)), 'T', "stopped when it is told");
+}
+
+static void thaw_and_finish(void)
+{
+    adapter_thaw(trial.adapter, 0);
+    while (trial.done == 0 && !trial.failed) {
+        links_turn();
+    }
+    cr_assert_not(trial.failed, "%s", trial.why);
+    cr_assert_not_null(record_of(HISTORY_ACQUIRE, HISTORY_OK));
+}
+
+Test(adapter, frozen_before_send_nothing_has_reached_a_node)
+{
+    freeze_at(PROBE_BEFORE_SEND);
+    cr_assert_eq(links.event_count, 0);
+    cr_assert_not(links_node_has("r0"));
+    thaw_and_finish();
+}
+
+Test(adapter, frozen_before_replies_every_node_has_applied_it)
+{
+    freeze_at(PROBE_BEFORE_REPLIES);
+    cr_assert(links_node_has("r0"));
+    cr_assert_null(record_of(HISTORY_ACQUIRE, HISTORY_OK));
+    thaw_and_finish();
+}
+
+Test(adapter, frozen_after_majority_the_reply_is_not_read)
+{
+    freeze_at(PROBE_AFTER_MAJORITY);
+    cr_assert(links_node_has("r0"));
+    cr_assert_null(record_of(HISTORY_ACQUIRE, HISTORY_OK));
+    thaw_and_finish();
+}
+
+Test(adapter, frozen_after_granted_the_program_stands_still)
+{
+    freeze_at(PROBE_AFTER_GRANTED);
+    cr_assert_not_null(record_of(HISTORY_ACQUIRE, HISTORY_OK));
+    cr_assert_null(record_of(HISTORY_ENTER, HISTORY_INVOKE));
+    thaw_and_finish();
+    cr_assert_not_null(record_of(HISTORY_ENTER, HISTORY_INVOKE));
+}
+
+Test(adapter, a_killed_client_is_gone_and_its_key_stays)
+{
+    freeze_at(PROBE_AFTER_GRANTED);
+    int pid = adapter_pid(trial.adapter, 0);
+    adapter_kill(trial.adapter, 0);
+    cr_assert_eq(process_state(pid), 0, "reaped");
+    cr_assert(links_node_has("r0"));
+}
