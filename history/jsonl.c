@@ -66,6 +66,12 @@ static const char *const event_words[] = {
 
 static bool jsonl_detect(const char *bytes, size_t count)
 {
+    /* Also where the header itself was cut: no other format begins like this. */
+    static const char begin[] = "{\"format\":\"picklock-history\"";
+    size_t begin_bytes = sizeof begin - 1 < count ? sizeof begin - 1 : count;
+    if (memcmp(bytes, begin, begin_bytes) == 0) {
+        return true;
+    }
     const char *newline = memchr(bytes, '\n', count);
     size_t line_bytes = newline == NULL ? count : (size_t)(newline - bytes);
     return memmem(bytes, line_bytes, "\"picklock-history\"", 18) != NULL;
