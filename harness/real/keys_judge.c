@@ -7,12 +7,17 @@
  * Whether the key was there when the command ran, somewhere between its sending and its reply. The
  * key's own end is known only to lie between earliest and latest.
  */
-enum presence { SURELY_THERE, PERHAPS_THERE, SURELY_GONE };
+enum presence {
+    SURELY_THERE,
+    PERHAPS_THERE,
+    SURELY_GONE, /* its time was up before the command, though nobody has said so yet */
+    NOT_THERE,
+};
 
 static enum presence entry_presence(const struct keys_entry *entry, const struct keys_fact *fact)
 {
     if (!entry->present) {
-        return SURELY_GONE;
+        return NOT_THERE;
     }
     if (!entry->has_ttl || fact->true_ns < entry->earliest_ns) {
         return SURELY_THERE;
@@ -29,8 +34,9 @@ static bool entry_ours(const struct keys_entry *entry, const struct keys_fact *f
 static enum keys_agreement judge_gone(enum presence presence)
 {
     switch (presence) {
-    case SURELY_GONE:
+    case NOT_THERE:
         return KEYS_AGREES;
+    case SURELY_GONE:
     case PERHAPS_THERE:
         return KEYS_AGREES_EXPIRED;
     case SURELY_THERE:
@@ -41,7 +47,8 @@ static enum keys_agreement judge_gone(enum presence presence)
 
 static enum keys_agreement judge_there(enum presence presence)
 {
-    return presence == SURELY_GONE ? KEYS_CONTRADICTS : KEYS_AGREES;
+    bool gone = presence == SURELY_GONE || presence == NOT_THERE;
+    return gone ? KEYS_CONTRADICTS : KEYS_AGREES;
 }
 
 enum keys_agreement keys_judge(const struct keys_entry *entry, const struct keys_fact *fact)
