@@ -240,6 +240,14 @@ static void say_truth(const struct telling *telling)
         text_add(text, " said that nothing was held, but %" PRId64 " nodes have its key",
                  number[0]);
         return;
+    case EXTENDED_BUT_REMADE:
+        text_add(text, " was told that its lease of ");
+        put_resource(telling, event->resource);
+        text_add(text,
+                 " goes on, but only %" PRId64 " of the %" PRId64
+                 " keys that make a majority had stayed; the others were gone and set anew",
+                 number[0], number[1]);
+        return;
     default:
         text_add(text, " was refused ");
         put_resource(telling, event->resource);

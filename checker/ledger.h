@@ -55,6 +55,7 @@ struct ledger_claim {
     uint32_t next;        /* there: index + 1 */
     uint64_t set;         /* bit n: node n has set the key for this value */
     uint64_t present;     /* bit n: and it is still there */
+    uint64_t remade;      /* bit n: it was gone, and was set for this value once more */
     uint64_t stamp;       /* index of the event that touched it last */
     uint64_t order;       /* of the grant among all grants, from 1 */
     uint64_t fresh_index; /* of the event that last made its lease run */

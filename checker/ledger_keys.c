@@ -47,6 +47,7 @@ static void key_set(struct ledger *ledger, struct ledger_key *key,
         claim->first_set_index = event->index;
         claim->first_set_ns = event->time_ns;
     }
+    claim->remade |= claim->set & ~claim->present & bit;
     claim->set |= bit;
     claim->present |= bit;
     claim->stamp = event->index;

@@ -54,6 +54,7 @@ enum truth_reason {
     RELEASED_BUT_KEPT,            /* ok, but a majority still has the key */
     NOT_RELEASED_BUT_HELD,        /* "not held", but a majority had the key all along */
     REFUSED_BUT_KEPT,             /* a majority had the key until its ttl ran out */
+    EXTENDED_BUT_REMADE,          /* keys were gone and set anew; number[0]: that had stayed */
 };
 
 /* exercised */

@@ -71,13 +71,27 @@ static void truth_released(struct result_truth *truth, const struct ledger *ledg
     truth_violated(truth, ledger, claim, &finding);
 }
 
+/* A key that was gone is no key that was extended: another may have held the lock in between. */
+static void truth_extended(struct result_truth *truth, const struct ledger *ledger,
+                           const struct ledger_claim *claim)
+{
+    int32_t stayed = ledger_bits(claim->present & ~claim->remade);
+    bool majority_now = ledger_bits(claim->present) >= ledger->quorum;
+    if (majority_now && stayed < ledger->quorum) {
+        struct finding finding = {
+            .reason = EXTENDED_BUT_REMADE, .blamed = blamed_library(), .number = {stayed, 0}};
+        truth_violated(truth, ledger, claim, &finding);
+    }
+}
+
 static void truth_operation(struct result_truth *truth, const struct ledger *ledger,
                             const struct history_event *event)
 {
     bool grants = event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK;
     bool releases =
         event->f == HISTORY_RELEASE && (event->type == HISTORY_OK || event->type == HISTORY_FAIL);
-    if (!grants && !releases) {
+    bool extends = event->f == HISTORY_EXTEND && event->type == HISTORY_OK;
+    if (!grants && !releases && !extends) {
         return;
     }
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
@@ -87,6 +101,8 @@ static void truth_operation(struct result_truth *truth, const struct ledger *led
     truth->result.judged++;
     if (grants) {
         truth_granted(truth, ledger, claim);
+    } else if (extends) {
+        truth_extended(truth, ledger, claim);
     } else {
         truth_released(truth, ledger, claim, event);
     }
@@ -137,7 +153,7 @@ const struct check check_result_truth = {
     .question = "Did the lock's answer contradict its effect?",
     .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_NODE),
     .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_RELEASE) |
-          CHECK_WANTS(HISTORY_KEY_EXPIRED),
+          CHECK_WANTS(HISTORY_EXTEND) | CHECK_WANTS(HISTORY_KEY_EXPIRED),
     .follows = true,
     .bytes = truth_bytes,
     .init = truth_init,

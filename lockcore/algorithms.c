@@ -31,7 +31,6 @@
     X(wrong_no_cleanup)                                                                            \
     X(wrong_cleanup_acquired_only)                                                                 \
     X(wrong_constant_value)                                                                        \
-    X(wrong_zero_jitter)                                                                           \
     X(wrong_release_ignores_error)                                                                 \
     X(wrong_fence_not_raised)                                                                      \
     X(wrong_setnx_expire)

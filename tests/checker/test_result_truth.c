@@ -77,3 +77,21 @@ Test(result_truth, without_node_events_nothing_is_judged)
     assert_verdict(judge_lines("result_truth", HEADER ASK(1, 1) GRANT(10, 1, "a", 1000)),
                    VERDICT_NOTHING);
 }
+
+Test(result_truth, extension_that_sets_lost_keys_anew_fails)
+{
+    struct check_result result = judge_lines(
+        "result_truth", HEADER CLIENT_1_HOLDS ENDED(400, 1, "evicted", "a", "eviction")
+                            EXTEND(500, 1) SET(501, 1, 1, "a", 1505) EXTENDED(505, 1, 1490));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)2);
+}
+
+Test(result_truth, extension_of_keys_that_stayed_passes)
+{
+    assert_verdict(judge_lines("result_truth",
+                               HEADER CLIENT_1_HOLDS SET(20, 4, 1, "a", 1020)
+                                   ENDED(400, 1, "evicted", "a", "eviction") EXTEND(500, 1)
+                                       SET(501, 1, 1, "a", 1505) EXTENDED(505, 1, 1490)),
+                   VERDICT_PASS);
+}

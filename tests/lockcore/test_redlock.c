@@ -179,6 +179,26 @@ Test(redlock, a_clock_that_goes_back_during_an_attempt_promises_nothing)
                   "was spent before the quorum was counted; wake 549ms\n");
 }
 
+Test(redlock, comes_back_after_a_random_delay)
+{
+    struct lock_config config = player_config("redlock", 1);
+    struct lock lock;
+    static struct lock_effects effects;
+    const struct {
+        uint64_t random;
+        int64_t delay_ns;
+    } cases[] = {
+        {0, 200 * NS_PER_MS}, {UINT64_MAX / 4, 250 * NS_PER_MS}, {UINT64_MAX, 400 * NS_PER_MS}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lock_init(&lock, &config);
+        lock_step(&lock, &(struct lock_event){.type = LOCK_EVENT_ACQUIRE}, &effects);
+        struct lock_event event = {.type = LOCK_EVENT_BROKEN, .now_ns = NS_PER_MS};
+        event.random[3] = cases[i].random;
+        lock_step(&lock, &event, &effects);
+        cr_assert_eq(lock.deadline_ns, NS_PER_MS + cases[i].delay_ns);
+    }
+}
+
 /* An attempt that meets a broken link at every node, and the TIMER that begins the next. */
 Test(redlock, begins_no_attempt_while_every_slot_for_releases_is_in_use)
 {

@@ -129,15 +129,6 @@ Test(wrong, constant_value_sets_the_same_value_for_everyone)
                "301ms timer      => send 0 set v1 10000ms; wake 351ms\n");
 }
 
-Test(wrong, zero_jitter_comes_back_after_the_delay_to_the_nanosecond)
-{
-    struct lock_config config = player_config("wrong/zero-jitter", 1);
-    play_wrong(&config, "redlock",
-               "0ms acquire      => send 0 set v1 10000ms; wake 50ms\n"
-               "1ms reply 0 nil  => send 0 compare-delete v1; wake 51ms\n"
-               "2ms reply 0 0    => wake 201ms\n");
-}
-
 Test(wrong, release_ignores_error_says_released_without_an_answer)
 {
     wrong("wrong/release-ignores-error", 1,
@@ -175,7 +166,7 @@ Test(wrong, every_wrong_lock_has_its_transcript_and_its_source)
         cr_assert(lock_algorithm_find(algorithm->name, &found));
         cr_assert_eq(found, i);
     }
-    cr_assert_eq(wrong_count, 19);
+    cr_assert_eq(wrong_count, 18);
     lock_algorithm_index index;
     cr_assert(!lock_algorithm_find("redlok", &index));
 }
