@@ -211,11 +211,11 @@ void sim_actor_wake(struct sim *sim, uint32_t client)
 
 void sim_actor_reply(struct sim *sim, uint32_t link, const struct sim_message *message)
 {
-    uint32_t client = link / sim->node_count;
+    uint32_t client = sim->links[link].client;
     struct actor_event event;
     memset(&event, 0, sizeof event);
     event.type = message->kind == SIM_BROKEN ? ACTOR_EVENT_BROKEN : ACTOR_EVENT_REPLY;
-    event.node_index = (uint8_t)(link % sim->node_count);
+    event.node_index = (uint8_t)(sim->links[link].node);
     if (message->kind == SIM_REPLY) {
         event.resource = message->resource;
         event.reply = message->reply;

@@ -43,7 +43,7 @@ static uint64_t *fault_set(struct sim_world *world, enum fault_kind kind)
 static bool fault_touches(const struct sim *sim, uint32_t k, uint32_t link)
 {
     return fault_touches_link(sim_fault(sim, k), (int32_t)sim->node_count,
-                              (int32_t)(link / sim->node_count), (int32_t)(link % sim->node_count));
+                              (int32_t)(sim->links[link].client), (int32_t)(sim->links[link].node));
 }
 
 static bool fault_names_client(const struct fault *fault, uint32_t client)
@@ -131,7 +131,7 @@ static void fault_cut_links(struct sim *sim, uint32_t k)
     }
     for (uint32_t link = 0; link < sim->link_count; link++) {
         if (fault_touches(sim, k, link) && sim->links[link].state == SIM_LINK_UP &&
-            sim_actor(sim, link / sim->node_count)->state != SIM_ACTOR_KILLED) {
+            sim_actor(sim, sim->links[link].client)->state != SIM_ACTOR_KILLED) {
             (void)sim_link_break(sim, link, SIM_BREAK_LINK);
             sim->world->seen[k]++;
         }

@@ -13,6 +13,8 @@ void sim_links_init(struct sim *sim)
         memset(link, 0, sizeof *link);
         link->queue[SIM_REQUESTS].head = SIM_NONE;
         link->queue[SIM_REPLIES].head = SIM_NONE;
+        link->client = i / sim->node_count;
+        link->node = i % sim->node_count;
     }
     for (uint32_t i = 0; i < sim->lane_count; i++) {
         memset(&sim->lanes[i], 0, sizeof sim->lanes[i]);
@@ -98,7 +100,7 @@ void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *co
 
 static void sim_link_send_reply(struct sim *sim, uint32_t link, const struct sim_message *request)
 {
-    bool stalled = sim_node(sim, link % sim->node_count)->stalls > 0;
+    bool stalled = sim_node(sim, sim->links[link].node)->stalls > 0;
     int64_t latency_ns = sim_latency(sim, link, SIM_REPLIES);
     struct sim_queue *queue = &sim->links[link].queue[SIM_REPLIES];
     int64_t last_ns = queue->last_ns;
@@ -111,7 +113,7 @@ static void sim_link_send_reply(struct sim *sim, uint32_t link, const struct sim
     message->reply = sim->answer.reply;
     message->command = request->command;
     if (stalled) {
-        sim_node_seen(sim, link % sim->node_count, FAULT_STALL);
+        sim_node_seen(sim, sim->links[link].node, FAULT_STALL);
         message->at_ns = TIME_NEVER;
         queue->last_ns = last_ns;
         sim_queue_arm(sim, queue, sim_link_slot(sim, link, SIM_REPLIES));
@@ -147,7 +149,7 @@ struct sim_source {
 /* Does something hold back what this source has for its node? */
 static bool sim_source_waits(struct sim *sim, const struct sim_source *source)
 {
-    const struct sim_node *node = sim_node(sim, source->link % sim->node_count);
+    const struct sim_node *node = sim_node(sim, sim->links[source->link].node);
     if (node->freezes > 0) {
         return true;
     }
@@ -157,7 +159,7 @@ static bool sim_source_waits(struct sim *sim, const struct sim_source *source)
 /* With one queue per node (tests only) whoever is late makes all others late. */
 static bool sim_source_shared_waits(struct sim *sim, const struct sim_source *source)
 {
-    const struct sim_node *node = sim_node(sim, source->link % sim->node_count);
+    const struct sim_node *node = sim_node(sim, sim->links[source->link].node);
     if (!sim->shared_queue || node->shared_ns <= sim->world->now_ns) {
         return false;
     }
@@ -184,7 +186,7 @@ static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
     if (sim_source_shared_waits(sim, source)) {
         return;
     }
-    uint32_t node = source->link % sim->node_count;
+    uint32_t node = sim->links[source->link].node;
     uint32_t breaks = sim->links[source->link].breaks;
     uint32_t stops = sim_node(sim, node)->stops;
     uint32_t index = sim_queue_pop(sim, source->queue);
@@ -251,7 +253,7 @@ void sim_lanes_forget(struct sim *sim, uint32_t node)
 {
     for (uint32_t i = 0; i < sim->lane_count; i++) {
         struct sim_lane *lane = &sim->lanes[i];
-        if (lane->link != SIM_NONE && lane->link % sim->node_count == node) {
+        if (lane->link != SIM_NONE && sim->links[lane->link].node == node) {
             (void)sim_queue_drop_all(sim, &lane->queue);
             heap_remove(sim->heap, sim->slots.lanes + i);
             lane->link = SIM_NONE;
@@ -299,7 +301,7 @@ static void sim_link_learn(struct sim *sim, uint32_t link)
 void sim_link_pop_reply(struct sim *sim, uint32_t link)
 {
     struct sim_queue *queue = &sim->links[link].queue[SIM_REPLIES];
-    uint32_t client = link / sim->node_count;
+    uint32_t client = sim->links[link].client;
     uint32_t slot = sim_link_slot(sim, link, SIM_REPLIES);
     ASSERT(sim_actor(sim, client)->state != SIM_ACTOR_KILLED);
     if (sim->world->partitions != 0 && sim_link_cut(sim, link, SIM_REPLIES, MODE_HOLD)) {
@@ -369,7 +371,7 @@ static uint32_t sim_link_survivors(struct sim *sim, uint32_t link, enum sim_brea
 uint32_t sim_link_break(struct sim *sim, uint32_t link, enum sim_break how)
 {
     struct sim_link *broken = &sim->links[link];
-    uint32_t client = link / sim->node_count;
+    uint32_t client = sim->links[link].client;
     if (broken->ready) {
         broken->ready = false; /* the new connection dies before its first command */
         sim_link_try(sim, link, SIM_RECONNECT_NS_MIN);
@@ -402,7 +404,7 @@ uint32_t sim_link_break(struct sim *sim, uint32_t link, enum sim_break how)
 
 static bool sim_link_can_connect(const struct sim *sim, uint32_t link)
 {
-    if (!sim_node(sim, link % sim->node_count)->up) {
+    if (!sim_node(sim, sim->links[link].node)->up) {
         return false;
     }
     for (uint32_t direction = 0; direction < SIM_DIRECTIONS; direction++) {
@@ -448,7 +450,7 @@ static void sim_link_reconnect(struct sim *sim, uint32_t link)
 void sim_link_retry(struct sim *sim, uint32_t link)
 {
     struct sim_link *waiting = &sim->links[link];
-    uint32_t client = link / sim->node_count;
+    uint32_t client = sim->links[link].client;
     sim_queue_retry(sim, &waiting->queue[SIM_REQUESTS], sim_link_slot(sim, link, SIM_REQUESTS));
     for (uint32_t i = 0; i < sim->lane_count; i++) {
         if (sim->lanes[i].link == link) {

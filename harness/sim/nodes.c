@@ -130,7 +130,7 @@ static void sim_command_show(struct sim *sim, struct sim_command *command, enum 
     struct schedule_sight sight = {
         .moment = (uint8_t)moment,
         .role = (uint8_t)command_role_of((enum lock_command_kind)command->message->command.kind),
-        .client = (int32_t)(command->link / sim->node_count),
+        .client = (int32_t)(sim->links[command->link].client),
         .node = (int32_t)command->node,
         .true_ns = sim->world->now_ns,
     };
@@ -152,7 +152,7 @@ static void sim_command_tell(struct sim *sim, const struct sim_command *command)
     struct sim_node *node = sim_node(sim, command->node);
     struct history_event event =
         sim_key_event((enum history_f)answer->f, command->node, message->resource);
-    event.process = (int32_t)(command->link / sim->node_count);
+    event.process = (int32_t)(sim->links[command->link].client);
     event.command = (uint16_t)message->command.kind;
     memcpy(event.value.bytes, message->command.value.bytes, sizeof event.value.bytes);
     event.flags |= HISTORY_HAS_VALUE;

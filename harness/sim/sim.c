@@ -15,12 +15,12 @@ enum {
 
 /* ---- draws and records ----------------------------------------------------------------------- */
 
-uint64_t sim_choose(const struct sim *sim, const struct choice *key, uint64_t bound)
+uint64_t sim_choose_logged(const struct sim *sim, const struct choice *key, uint64_t bound)
 {
     ASSERT(bound > 0);
     enum choice_kind kind = (enum choice_kind)key->kind;
     uint64_t value = 0;
-    if (sim->choices != NULL && choices_find(sim->choices, kind, key->subject, key->nth, &value)) {
+    if (choices_find(sim->choices, kind, key->subject, key->nth, &value)) {
         return value % bound;
     }
     struct random_stream word = {choice_default(sim->plan->seed, kind, key->subject, key->nth)};
@@ -29,14 +29,8 @@ uint64_t sim_choose(const struct sim *sim, const struct choice *key, uint64_t bo
 
 static inline uint32_t sim_tie(struct sim *sim, uint32_t slot)
 {
-    uint32_t nth = sim->ties[slot]++;
-    if (sim->choices != NULL) {
-        struct choice key = {CHOICE_TIE, slot, nth, 0};
-        return SIM_TIE_DRAWN | (uint32_t)sim_choose(sim, &key, SIM_TIE_DRAWN);
-    }
-    uint64_t word = choice_default(sim->plan->seed, CHOICE_TIE, slot, nth);
-    struct random_stream stream = {word};
-    return SIM_TIE_DRAWN | (uint32_t)random_below(&stream, SIM_TIE_DRAWN);
+    struct choice key = {CHOICE_TIE, slot, sim->ties[slot]++, 0};
+    return SIM_TIE_DRAWN | (uint32_t)sim_choose(sim, &key, SIM_TIE_DRAWN);
 }
 
 void sim_arm(struct sim *sim, uint32_t slot, int64_t time_ns)
@@ -52,21 +46,10 @@ void sim_arm_world(struct sim *sim)
     sim_arm(sim, 0, sim_later(due_ns, sim->world->now_ns));
 }
 
-struct history_event sim_event(enum history_kind kind, enum history_f f)
-{
-    struct history_event event;
-    memset(&event, 0, sizeof event);
-    event.kind = (uint8_t)kind;
-    event.f = (uint8_t)f;
-    event.process = HISTORY_NOBODY;
-    event.node = HISTORY_NO_NODE;
-    event.fault = HISTORY_NO_FAULT;
-    return event;
-}
-
 void sim_record(struct sim *sim, struct history_event *event)
 {
     event->time_ns = sim->world->now_ns;
+    event->index = sim->world->recorded++;
     sim->recorder->event(sim->recorder, event);
 }
 

@@ -38,9 +38,10 @@ enum sim_phase { SIM_PHASE_FAULTS, SIM_PHASE_AUDIT, SIM_PHASE_OVER };
 struct sim_world {
     int64_t now_ns; /* true time */
     uint64_t steps;
-    uint8_t phase;    /* enum sim_phase */
-    bool out_of_time; /* the clients did not finish by themselves */
-    bool overflowed;  /* more messages in flight than there is room for */
+    uint64_t recorded; /* events */
+    uint8_t phase;     /* enum sim_phase */
+    bool out_of_time;  /* the clients did not finish by themselves */
+    bool overflowed;   /* more messages in flight than there is room for */
     uint32_t clients_left;
     int64_t deadline_ns; /* of this phase */
     uint64_t active;     /* bit k: fault k has begun and not ended */
@@ -88,6 +89,8 @@ enum sim_link_state {
 
 struct sim_link {
     struct sim_queue queue[SIM_DIRECTIONS];
+    uint32_t client;
+    uint32_t node;
     int64_t down_ns; /* when it broke */
     uint32_t breaks;
     uint32_t connects;
@@ -248,7 +251,17 @@ static inline int64_t sim_later(int64_t a, int64_t b)
 /* ---- sim.c ----------------------------------------------------------------------------------- */
 
 /* A decision below `bound` > 0: the log's, or the seed's. */
-uint64_t sim_choose(const struct sim *sim, const struct choice *key, uint64_t bound);
+uint64_t sim_choose_logged(const struct sim *sim, const struct choice *key, uint64_t bound);
+
+static inline uint64_t sim_choose(const struct sim *sim, const struct choice *key, uint64_t bound)
+{
+    if (sim->choices != NULL) {
+        return sim_choose_logged(sim, key, bound);
+    }
+    struct random_stream word = {
+        choice_default(sim->plan->seed, (enum choice_kind)key->kind, key->subject, key->nth)};
+    return random_below(&word, bound);
+}
 
 /* Make a slot pending, its tie drawn. */
 void sim_arm(struct sim *sim, uint32_t slot, int64_t time_ns);
@@ -260,7 +273,16 @@ void sim_arm_world(struct sim *sim);
 void sim_record(struct sim *sim, struct history_event *event);
 
 /* An event about nobody and nothing yet. */
-struct history_event sim_event(enum history_kind kind, enum history_f f);
+static inline struct history_event sim_event(enum history_kind kind, enum history_f f)
+{
+    return (struct history_event){
+        .kind = (uint8_t)kind,
+        .f = (uint8_t)f,
+        .process = HISTORY_NOBODY,
+        .node = HISTORY_NO_NODE,
+        .fault = HISTORY_NO_FAULT,
+    };
+}
 
 /* ---- actors.c: clients ----------------------------------------------------------------------- */
 

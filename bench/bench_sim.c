@@ -1,0 +1,270 @@
+/* bench_sim.c: how fast the simulator runs, and how soon random search catches each wrong lock. */
+#include "base/arena.h"
+#include "base/assert.h"
+#include "base/duration.h"
+#include "checker/judge.h"
+#include "harness/sim/sim.h"
+#include "lockcore/algorithms.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { BENCH_SEEDS_MAX = 20000, BENCH_WHY_BYTES = 4096 };
+
+static char why_memory[BENCH_WHY_BYTES];
+
+/* A simulator whose block holds the running checks as well. */
+struct bench {
+    struct recorder recorder;
+    struct arena arena;
+    struct scenario scenario;
+    struct plan plan;
+    struct history_header header;
+    struct sim *sim;
+    struct judge *judge;
+};
+
+static struct bench bench;
+
+/* The time of this process alone: others on the machine must not slow the simulator down. */
+static int64_t now_ns(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (int64_t)time.tv_sec * NS_PER_S + time.tv_nsec;
+}
+
+static void bench_event(struct recorder *recorder, const struct history_event *event)
+{
+    judge_event(((struct bench *)recorder)->judge, event);
+}
+
+static bool bench_should_stop(struct recorder *recorder)
+{
+    (void)recorder;
+    return false;
+}
+
+static void bench_open(const char *yaml)
+{
+    struct text why = text_over(why_memory, sizeof why_memory);
+    struct scenario_source source = {"bench.yaml", yaml, strlen(yaml), NULL};
+    memset(&bench, 0, sizeof bench);
+    bench.recorder = (struct recorder){bench_event, bench_should_stop};
+    bench.arena = arena_empty(4 * GIBIBYTE);
+    struct result result = scenario_parse(&source, &bench.arena, &bench.scenario, &why);
+    if (!result_failed(result)) {
+        scenario_plan(&bench.scenario, 1, 1000000, &bench.plan);
+        plan_header(&bench.plan, "sim", &bench.header);
+        struct sim_options options = {.extra_bytes = judge_bytes(&bench.header, JUDGE_ALL)};
+        result = sim_create(&bench.arena, &bench.plan, &options, &bench.sim, &why);
+    }
+    if (result_failed(result)) {
+        (void)fprintf(stderr, "bench_sim: %s\n", why.data);
+    }
+    ASSERT(!result_failed(result));
+}
+
+static void bench_begin(uint64_t seed)
+{
+    scenario_plan(&bench.scenario, seed, 1000000, &bench.plan);
+    bench.header.seed = seed;
+    sim_reset(bench.sim, &bench.plan);
+    bench.judge = judge_init(sim_extra(bench.sim), &bench.header, JUDGE_ALL);
+}
+
+static void bench_finish(void)
+{
+    struct text why = text_over(why_memory, sizeof why_memory);
+    struct result result = sim_run(bench.sim, &bench.recorder, &why);
+    ASSERT(!result_failed(result));
+    judge_finish(bench.judge);
+}
+
+static void bench_close(void)
+{
+    arena_release(&bench.arena);
+}
+
+#define HEAD(lock) "version: 1\nname: bench\nabout: a measurement\nlock: {" lock "}\n"
+#define TAIL       "expect: {exclusion: pass}\n"
+
+/* Five nodes, two clients, one contended acquire-write-release each, the audit, all checks. */
+#define TWO_CLIENTS                                                                                \
+    HEAD("algorithm: redlock, ttl: 10s")                                                           \
+    "nodes: {kind: redis, count: 5}\nclients: {count: 2, sections: 1, hold: 100ms, writes: "       \
+    "1}\n" TAIL
+
+static void bench_runs(void)
+{
+    double best_runs = 0;
+    double events = 0;
+    bench_open(TWO_CLIENTS);
+    for (int round = 0; round < 5; round++) {
+        enum { RUNS = 10000 };
+        uint64_t steps = 0;
+        int64_t start_ns = now_ns();
+        for (uint64_t seed = 1; seed <= RUNS; seed++) {
+            bench_begin(seed);
+            bench_finish();
+            steps += sim_steps(bench.sim);
+        }
+        double seconds = (double)(now_ns() - start_ns) * 1e-9;
+        best_runs = RUNS / seconds > best_runs ? RUNS / seconds : best_runs;
+        events = (double)steps / RUNS;
+    }
+    printf("sim_runs_per_second %.0f runs/s\n", best_runs);
+    printf("sim_steps_per_run %.0f steps\n", events);
+    bench_close();
+}
+
+/* A lock with a ttl of ten seconds, held for half of it about twice a minute. */
+static void bench_virtual(void)
+{
+    bench_open(HEAD("algorithm: redlock, ttl: 10s") "nodes: {kind: redis, count: 5}\n"
+                                                    "clients: {count: 2, sections: 5, hold: 5s, "
+                                                    "think: 20s, think_jitter: 20s, writes: 1}\n"
+                                                    "duration: 300s\n" TAIL);
+    double best = 0;
+    for (int round = 0; round < 5; round++) {
+        int64_t virtual_ns = 0;
+        int64_t start_ns = now_ns();
+        for (uint64_t seed = 1; seed <= 2000; seed++) {
+            bench_begin(seed);
+            bench_finish();
+            virtual_ns += sim_true_ns(bench.sim);
+        }
+        double ratio = (double)virtual_ns / (double)(now_ns() - start_ns);
+        best = ratio > best ? ratio : best;
+    }
+    printf("sim_virtual_over_wall %.0f times\n", best);
+    bench_close();
+}
+
+static void bench_crowd(void)
+{
+    bench_open(
+        HEAD("algorithm: redlock, ttl: 10s, retry: {count: 1}") "nodes: {kind: redis, count: "
+                                                                "5}\nclients: {count: 10000, "
+                                                                "resources: 1, sections: "
+                                                                "1, hold: 10ms, think: 1s, "
+                                                                "think_jitter: 2s}\nduration: "
+                                                                "20s\n" TAIL);
+    double best = 0;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        bench_begin(seed);
+        int64_t start_ns = now_ns();
+        bench_finish();
+        double rate = (double)sim_steps(bench.sim) / ((double)(now_ns() - start_ns) * 1e-9);
+        best = rate > best ? rate : best;
+    }
+    printf("sim_crowd_events_per_second %.0f events/s\n", best);
+    bench_close();
+}
+
+/* Save and restore in the middle of a run. */
+static void bench_snapshot(void)
+{
+    enum { ROUNDS = 200000 };
+    bench_open(TWO_CLIENTS);
+    bench_begin(1);
+    for (int i = 0; i < 60; i++) {
+        (void)sim_step(bench.sim, &bench.recorder);
+    }
+    void *memory = arena_take(&bench.arena, sim_snapshot_bytes_max(bench.sim));
+    ASSERT(memory != NULL);
+    int64_t best_ns = INT64_MAX;
+    for (int round = 0; round < 5; round++) {
+        int64_t start_ns = now_ns();
+        for (int i = 0; i < ROUNDS; i++) {
+            sim_save(bench.sim, memory);
+            sim_restore(bench.sim, memory);
+        }
+        int64_t spent_ns = now_ns() - start_ns;
+        best_ns = spent_ns < best_ns ? spent_ns : best_ns;
+    }
+    printf("sim_snapshot_restore_ns %.0f ns\n", (double)best_ns / ROUNDS);
+    printf("sim_snapshot_bytes %zu bytes\n", sim_snapshot_bytes(bench.sim));
+    bench_close();
+}
+
+/* ---- planted bugs ---------------------------------------------------------------------------- */
+
+static bool bench_library_to_blame(void)
+{
+    for (size_t i = 0; i < check_count(); i++) {
+        const struct check_result *result = judge_result(bench.judge, i);
+        if (result->verdict == VERDICT_FAIL && result->blame == BLAME_LIBRARY) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void bench_hunt(const struct lock_algorithm *algorithm)
+{
+    char yaml[2048];
+    struct text text = text_over(yaml, sizeof yaml);
+    text_add(
+        &text,
+        HEAD("algorithm: %s, ttl: 1s, drift: 1%%, node_timeout: 300ms, extend: {count: 3}, "
+             "retry: {count: 3, delay: 50ms, jitter: 50ms}") "nodes: {kind: redis, count: %d}\n"
+                                                             "clients: {count: 3, sections: 4, "
+                                                             "hold: 900ms, think_jitter: 200ms, "
+                                                             "writes: 2, "
+                                                             "extend_every: 400ms}\n"
+                                                             "duration: 30s\nfaults: {random: "
+                                                             "{count: 4, kinds: [pause, "
+                                                             "clock_jump, clock_rate, "
+                                                             "partition, lose_reply, latency, "
+                                                             "delay_command, kill]}}\n" TAIL,
+        algorithm->name, algorithm->nodes_max < 5 ? algorithm->nodes_max : 5);
+    bench_open(yaml);
+    uint64_t caught = 0;
+    uint64_t runs = 0;
+    int64_t start_ns = now_ns();
+    while (caught < 20 && runs < BENCH_SEEDS_MAX && now_ns() - start_ns < 2 * NS_PER_S) {
+        bench_begin(++runs);
+        bench_finish();
+        caught += bench_library_to_blame();
+    }
+    double ms = (double)(now_ns() - start_ns) * 1e-6;
+    const char *name = algorithm->name + strlen("wrong/");
+    if (caught == 0) {
+        printf("sim_hunt_%s_runs never runs\n", name);
+    } else {
+        printf("sim_hunt_%s_runs %.1f runs\n", name, (double)runs / (double)caught);
+        printf("sim_hunt_%s_ms %.3f ms\n", name, ms / (double)caught);
+    }
+    bench_close();
+}
+
+static void bench_hunts(void)
+{
+    for (size_t i = 0; i < lock_algorithm_count(); i++) {
+        const struct lock_algorithm *algorithm = lock_algorithm_at((lock_algorithm_index)i);
+        if (strncmp(algorithm->name, "wrong/", strlen("wrong/")) == 0) {
+            bench_hunt(algorithm);
+        }
+    }
+}
+
+/* Without an argument everything; with one the part of that name, for a profiler. */
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*measure)(void);
+    } parts[] = {{"runs", bench_runs},
+                 {"virtual", bench_virtual},
+                 {"crowd", bench_crowd},
+                 {"snapshot", bench_snapshot},
+                 {"hunt", bench_hunts}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (argc < 2 || strcmp(argv[1], parts[i].name) == 0) {
+            parts[i].measure();
+        }
+    }
+    return 0;
+}
