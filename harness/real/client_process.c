@@ -444,7 +444,7 @@ static void client_process_settle(const struct client_process_options *options, 
     (void)signal(SIGTERM, SIG_DFL);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     int log = open(options->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    int kept = fcntl(fd, F_DUPFD, 100);
+    int kept = fcntl(fd, F_DUPFD, CLIENT_PROCESS_FD + 1); /* out of the way of those below */
     (void)dup2(null, 0);
     (void)dup2(null, 1);
     (void)dup2(log >= 0 ? log : null, 2);

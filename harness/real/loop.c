@@ -113,5 +113,8 @@ struct result loop_watch_init(struct loop_watch *watch, uv_loop_t *loop, int fd,
 
 void loop_watch_close(struct loop_watch *watch)
 {
+    if (watch->poll.data == NULL) {
+        return; /* it was never made */
+    }
     uv_close((uv_handle_t *)&watch->poll, NULL);
 }

@@ -35,7 +35,7 @@ MUST_USE struct result loop_alarm_init(struct loop_alarm *alarm, uv_loop_t *loop
 
 /* Ring once at `at_ns`, or at once where that has passed; replaces; TIME_NEVER cancels. */
 void loop_alarm_set(struct loop_alarm *alarm, int64_t at_ns);
-void loop_alarm_close(struct loop_alarm *alarm);
+void loop_alarm_close(struct loop_alarm *alarm); /* one of zeros was never made: nothing */
 
 /* Call `ready` whenever `fd` (borrowed) can be read or has been closed by its other side. */
 struct loop_watch {
@@ -47,6 +47,6 @@ struct loop_watch {
 
 MUST_USE struct result loop_watch_init(struct loop_watch *watch, uv_loop_t *loop, int fd,
                                        void (*ready)(struct loop_watch *watch), struct text *why);
-void loop_watch_close(struct loop_watch *watch);
+void loop_watch_close(struct loop_watch *watch); /* one of zeros was never made: nothing */
 
 #endif

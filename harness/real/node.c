@@ -162,7 +162,9 @@ struct result node_start(struct node *node, struct text *why)
     struct result started = process_start(&spec, &node->pid, why);
     if (result_failed(started)) {
         node->pid = 0;
-        text_add(why, " (install it: apt-get install redis-server)");
+        if (strstr(why->data, "redis-server: No such file") != NULL) {
+            text_add(why, " (install it: apt-get install redis-server)");
+        }
         return started;
     }
     node->state = NODE_STARTING;
