@@ -182,8 +182,10 @@ static bool client_process_hear(struct client_process *process,
         /* The alarm is set anew after every message; the run wants to know what is seen here. */
         struct client_message told = {.type = CLIENT_MESSAGE_CLOCK_SEEN};
         told.point = message->point;
-        told.u.seen.monotonic_ns = client_process_now(process) - loop_now_ns();
-        told.u.seen.wall_ns = client_process_wall(process) - client_process_machine_wall();
+        int64_t now_ns = loop_now_ns();
+        int64_t wall_ns = client_process_machine_wall();
+        told.u.seen.monotonic_ns = clock_page_shown(&process->control->monotonic, now_ns) - now_ns;
+        told.u.seen.wall_ns = clock_page_shown(&process->control->wall, wall_ns) - wall_ns;
         client_process_tell(&told);
         return true;
     }

@@ -2,9 +2,10 @@
 #ifndef TESTS_REAL_PLACE_H
 #define TESTS_REAL_PLACE_H
 
+#include "harness/real/guard.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct place {
     char path[128];
@@ -20,11 +21,7 @@ static inline void place_make(struct place *place)
 
 static inline void place_remove(const struct place *place)
 {
-    char command[256];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", place->path);
-    if (strncmp(place->path, "/tmp/picklock-test-", 19) == 0 && system(command) != 0) {
-        abort();
-    }
+    guard_remove_tree(place->path);
 }
 
 #endif

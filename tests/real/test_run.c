@@ -198,3 +198,181 @@ Test(run, an_evicted_key_is_gone)
         1);
     cr_assert_eq(story_count(&story, HISTORY_NODE, HISTORY_KEY_EVICTED), 1);
 }
+
+/* The first effect of a fault of this kind. */
+static const struct history_event *effect_of(enum fault_kind kind)
+{
+    for (size_t i = 0; i < story.count; i++) {
+        const struct history_event *event = &story.events[i];
+        if (event->f == HISTORY_FAULT_EFFECT && event->fault_kind == kind) {
+            return event;
+        }
+    }
+    return NULL;
+}
+
+Test(run, a_paused_node_answers_after_its_pause)
+{
+    story_must_run(
+        &story,
+        SETUP("1", "1", "5ms") "faults:\n"
+                               "  - {on: node 2 before set, do: pause, for: 300ms}\n" THREE_NODES,
+        1);
+    cr_assert(effect_of(FAULT_PAUSE)->number[1] >= 300 * NS_PER_MS);
+    for (size_t i = 0; i < story.count; i++) {
+        const struct history_event *event = &story.events[i];
+        cr_assert(event->kind != HISTORY_NODE || event->node != 1 ||
+                  event->time_ns >= 300 * NS_PER_MS);
+    }
+}
+
+Test(run, a_reply_of_a_node_that_is_paused_behind_it_waits)
+{
+    story_must_run(
+        &story,
+        SETUP("1", "1", "5ms") "faults:\n"
+                               "  - {on: node 2 set, do: pause, for: 50ms}\n" THREE_NODES,
+        1);
+    const struct history_event *end = story_find(&story, HISTORY_FAULT, HISTORY_FAULT_END, 0);
+    for (size_t i = 0; i < story.count; i++) {
+        const struct history_event *event = &story.events[i];
+        bool granted = event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK;
+        cr_assert(!granted || event->time_ns > end->time_ns, "its third reply was held");
+    }
+}
+
+Test(run, a_reply_of_a_node_that_crashed_behind_it_is_lost)
+{
+    story_must_run(
+        &story,
+        SETUP("1", "1", "5ms") "faults:\n"
+                               "  - {on: node 2 set, do: crash, for: 10ms}\n" THREE_NODES,
+        1);
+    const struct history_event *lost = story_find(&story, HISTORY_NODE, HISTORY_KEY_LOST, 0);
+    cr_assert_not_null(lost, "it was applied");
+    cr_assert_eq(lost->node, 1);
+    cr_assert_eq(effect_of(FAULT_CRASH)->number[1], 1);
+}
+
+Test(run, power_loss_is_survived_by_what_was_synced)
+{
+    story_must_run(
+        &story,
+        "version: 1\nname: story\nabout: a test\nsource: nowhere\n"
+        "lock: {algorithm: redlock, ttl: 2s, node_timeout: 200ms}\n"
+        "nodes: {count: 5, fsync: always}\nclients: {count: 1, hold: 300ms}\nduration: 5s\n"
+        "expect: {exclusion: pass}\nfaults:\n"
+        "  - {on: client 1 after_granted, do: power_loss, target: node 3, for: 1ms}\n" THREE_NODES,
+        1);
+    cr_assert_eq(story_count(&story, HISTORY_NODE, HISTORY_KEY_BACK), 1);
+    cr_assert_eq(story_count(&story, HISTORY_NODE, HISTORY_KEY_LOST), 0);
+    cr_assert_eq(effect_of(FAULT_POWER_LOSS)->number[1], 0);
+}
+
+Test(run, a_shut_down_node_comes_back_with_its_keys)
+{
+    story_must_run(
+        &story,
+        "version: 1\nname: story\nabout: a test\nsource: nowhere\n"
+        "lock: {algorithm: redlock, ttl: 2s, node_timeout: 200ms}\n"
+        "nodes: {count: 5, fsync: everysec}\nclients: {count: 1, hold: 300ms}\nduration: 5s\n"
+        "expect: {exclusion: pass}\nfaults:\n"
+        "  - {on: client 1 after_granted, do: shutdown, target: node 3, for: 1ms}\n" THREE_NODES,
+        1);
+    cr_assert_eq(story_count(&story, HISTORY_NODE, HISTORY_KEY_BACK), 1);
+    cr_assert_eq(story_count(&story, HISTORY_NODE, HISTORY_KEY_LOST), 0);
+}
+
+Test(run, a_fast_node_expires_its_key_early)
+{
+    story_must_run(
+        &story,
+        SETUP("1", "1",
+              "200ms") "faults:\n"
+                       "  - {on: client 1 after_granted, do: clock_rate, target: node 2, rate: 10, "
+                       "for: 150ms}\n" THREE_NODES,
+        1);
+    const struct history_event *gone = story_find(&story, HISTORY_NODE, HISTORY_KEY_EXPIRED, 0);
+    const struct history_event *effect = effect_of(FAULT_CLOCK_RATE);
+    cr_assert_not_null(gone);
+    cr_assert_eq(gone->node, 1);
+    cr_assert_eq(gone->cause, CAUSE_CLOCK_RATE);
+    cr_assert(effect->number[1] > 9000000 && effect->number[1] < 11000000, "observed: %lld",
+              (long long)effect->number[1]);
+}
+
+Test(run, a_clients_wall_clock_jumps_and_its_lease_stays)
+{
+    story_must_run(
+        &story,
+        SETUP("1", "1", "50ms") "faults:\n"
+                                "  - {on: client 1 after_granted, do: clock_jump, by: -60s}\n",
+        1);
+    cr_assert_eq(effect_of(FAULT_CLOCK_JUMP)->number[1], -60 * NS_PER_S);
+    cr_assert_eq(story_count(&story, HISTORY_LEASE, HISTORY_MOVED), 0);
+}
+
+Test(run, a_slow_client_takes_its_time)
+{
+    story_must_run(
+        &story,
+        SETUP("1", "1", "5ms") "faults:\n"
+                               "  - {at: 0s, do: slow, target: client 1, delay: 20ms, for: 3s}\n",
+        1);
+    const struct history_event *done = story_find(&story, HISTORY_CLIENT, HISTORY_CLIENT_DONE, 0);
+    cr_assert_not_null(done);
+    cr_assert(done->time_ns > 100 * NS_PER_MS);
+    cr_assert_not_null(effect_of(FAULT_SLOW));
+}
+
+Test(run, a_stalled_node_is_not_heard)
+{
+    story_must_run(
+        &story,
+        SETUP("1", "1", "5ms") "faults:\n"
+                               "  - {at: 0s, do: stall, target: nodes 1-3, for: 300ms}\n",
+        1);
+    cr_assert_not_null(effect_of(FAULT_STALL));
+    for (size_t i = 0; i < story.count; i++) {
+        const struct history_event *event = &story.events[i];
+        bool granted = event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK;
+        cr_assert(!granted || event->time_ns >= 300 * NS_PER_MS);
+    }
+}
+
+Test(run, clients_whose_time_is_up_are_stopped)
+{
+    story_must_run(&story,
+                   "version: 1\nname: story\nabout: a test\nsource: nowhere\n"
+                   "lock: {algorithm: redlock, ttl: 300ms, node_timeout: 50ms}\n"
+                   "clients: {count: 3, sections: 1000, hold: 5ms}\nduration: 200ms\n"
+                   "expect: {exclusion: pass}\n",
+                   1);
+    cr_assert_eq(story_count(&story, HISTORY_CLIENT, HISTORY_CLIENT_KILLED), 3);
+    cr_assert_eq(story_find(&story, HISTORY_CLIENT, HISTORY_CLIENT_KILLED, 0)->cause,
+                 CAUSE_DEADLINE);
+    cr_assert_eq(story.events[story.count - 1].cause, CAUSE_DEADLINE);
+    cr_assert_eq(story_count(&story, HISTORY_CLIENT, HISTORY_CLIENT_DONE), 1, "the auditor");
+}
+
+Test(run, twenty_clients_share_one_lock)
+{
+    story_must_run(&story,
+                   "version: 1\nname: story\nabout: a test\nsource: nowhere\n"
+                   "lock: {algorithm: redlock, ttl: 2s, node_timeout: 500ms, "
+                   "retry: {count: 200, delay: 10ms, jitter: 30ms}}\n"
+                   "clients: {count: 20, sections: 1, hold: 1ms}\nduration: 30s\n"
+                   "expect: {exclusion: pass}\n",
+                   1);
+    cr_assert_eq(story_ended(&story, HISTORY_RELEASE, HISTORY_OK), 20);
+}
+
+Test(run, a_missing_server_is_one_sentence)
+{
+    setenv("PATH", "/nowhere", 1);
+    story_run(&story, SETUP("1", "1", "5ms"), 1);
+    setenv("PATH", "/usr/bin:/bin", 1);
+    cr_assert_eq(story.result.code, ERROR_ENVIRONMENT);
+    cr_assert(strstr(story.why, "cannot start redis-server") != NULL, "%s", story.why);
+    cr_assert(strstr(story.why, "apt-get install redis-server") != NULL, "%s", story.why);
+}
