@@ -159,11 +159,11 @@ static bool sim_source_waits(struct sim *sim, const struct sim_source *source)
 /* With one queue per node (tests only) whoever is late makes all others late. */
 static bool sim_source_shared_waits(struct sim *sim, const struct sim_source *source)
 {
-    const struct sim_node *node = sim_node(sim, sim->links[source->link].node);
+    struct sim_node *node = sim_node(sim, sim->links[source->link].node);
     if (!sim->shared_queue || node->shared_ns <= sim->world->now_ns) {
         return false;
     }
-    sim_arm(sim, source->slot, node->shared_ns);
+    heap_set(sim->heap, source->slot, node->shared_ns, ++node->shared_rank);
     return true;
 }
 
@@ -210,10 +210,11 @@ static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
     }
     if (command.delay_ns > 0 || sim_source_waits(sim, source)) {
         message->at_ns = sim->world->now_ns + command.delay_ns;
+        sim_source_take_back(sim, source, index);
         if (sim->shared_queue) {
             sim_node(sim, node)->shared_ns = message->at_ns;
+            heap_set(sim->heap, source->slot, message->at_ns, 0);
         }
-        sim_source_take_back(sim, source, index);
         return;
     }
     sim_command_execute(sim, &command);

@@ -156,7 +156,8 @@ struct sim_node {
     int64_t bent_ns;   /* when its rate was last wrong, and by which fault */
     int32_t jump_fault;
     int32_t rate_fault;
-    int64_t shared_ns; /* shared queue (tests only): nothing is delivered before */
+    int64_t shared_ns;    /* shared queue (tests only): nothing is delivered before, ... */
+    uint32_t shared_rank; /* ... then in this order */
 };
 
 /* How the slots of the heap are numbered. */
