@@ -60,6 +60,7 @@ static void proxy_turn(struct loop_watch *watch)
         for (int i = 0; i < count; i++) {
             proxy_event(&events[i]);
         }
+        pipe_flush_all(proxy);
         if (proxy->dead != NULL) {
             connection_free_dead(proxy);
         }
@@ -100,6 +101,7 @@ static void proxy_tick(struct loop_alarm *alarm)
             connection = next;
         }
     }
+    pipe_flush_all(proxy);
     connection_free_dead(proxy);
     keys_time(proxy->options.keys, proxy->now_ns);
     proxy_wake_at(proxy, keys_next_ns(proxy->options.keys));
@@ -165,6 +167,7 @@ static void proxy_close_sockets(struct proxy *proxy)
         link->listener_fd = -1;
         link->guard_fd = -1;
     }
+    pipe_flush_all(proxy);
     connection_free_dead(proxy);
     (void)close(proxy->epoll_fd);
 }

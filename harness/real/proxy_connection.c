@@ -133,11 +133,22 @@ void connection_free_dead(struct proxy *proxy)
     }
 }
 
-/* Commands that wait with their marks go as well. */
+/*
+ * Forget the commands that wait. Those that count as sent still go to a node that is there: their
+ * replies are waited for.
+ */
 static uint32_t request_discard(struct proxy_connection *connection)
 {
+    struct proxy_pipe *pipe = &connection->request;
     connection->command_count = connection->command_sent;
-    return pipe_discard(&connection->request);
+    if (connection->node_fd < 0) {
+        return pipe_discard(pipe);
+    }
+    uint32_t bytes = pipe->parsed - pipe->ready;
+    pipe->mark_count = 0;
+    pipe->parsed = pipe->ready;
+    pipe->end = pipe->ready;
+    return bytes;
 }
 
 void connection_client_gone(struct proxy_connection *connection)
@@ -172,6 +183,7 @@ void connection_node_gone(struct proxy_connection *connection)
 
 uint32_t connection_cut(struct proxy_connection *connection)
 {
+    pipe_flush(connection, DIRECTION_REPLY); /* what passed before this has passed */
     uint32_t bytes = request_discard(connection) + pipe_discard(&connection->reply);
     if (connection->client_fd >= 0) {
         socket_reset(connection->client_fd);

@@ -69,6 +69,8 @@ struct proxy_connection {
     struct proxy_connection *next;  /* of the link */
     struct proxy_connection **slot; /* where the list points to this one */
     struct proxy_connection *dead_next;
+    struct proxy_connection *flush_next;
+    uint8_t flush; /* directions to be written at the end of the turn: DIRECTION_... */
     int client_fd; /* -1: gone */
     int node_fd;   /* -1: gone */
     bool connected;
@@ -113,7 +115,8 @@ struct proxy {
     struct loop_alarm alarm;
     int64_t now_ns; /* of this turn */
     uint16_t *node_port;
-    struct proxy_connection *dead; /* to be freed */
+    struct proxy_connection *dead;  /* to be freed */
+    struct proxy_connection *flush; /* to be written to at the end of the turn */
     struct proxy_fault_state faults[SCENARIO_FAULTS_MAX];
     struct proxy_counts counts;
     uint32_t link_count;
@@ -171,6 +174,9 @@ void pipe_receive(struct proxy_connection *connection, uint8_t direction);
 /* Pass on what may pass now and write it. */
 void pipe_advance(struct proxy_connection *connection, uint8_t direction);
 void pipe_flush(struct proxy_connection *connection, uint8_t direction);
+/* Write what may pass at the end of the turn; pipe_flush_all is that end. */
+void pipe_flush_later(struct proxy_connection *connection, uint8_t direction);
+void pipe_flush_all(struct proxy *proxy);
 /* Nothing waits, all is written. */
 bool pipe_empty(const struct proxy_pipe *pipe);
 void pipe_release(struct proxy_pipe *pipe);

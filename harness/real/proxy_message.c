@@ -151,6 +151,11 @@ bool request_message(struct proxy_connection *connection, const struct resp_word
     struct proxy_pipe *pipe = &connection->request;
     bool silent = words->total == 0 || connection->opaque;
     link->proxy->counts.commands++;
+    if (connection->node_fd < 0) {
+        pipe->parsed += words->message_bytes; /* for nobody: the client does not know yet */
+        (void)pipe_discard(pipe);
+        return true;
+    }
     if (!silent) {
         struct keys_command *command = commands_push(connection);
         if (command == NULL) {

@@ -196,6 +196,37 @@ void pipe_flush(struct proxy_connection *connection, uint8_t direction)
     }
 }
 
+/*
+ * What a turn reads is written at its end: nodes and clients are woken once for all of it, not once
+ * a message. Waking is what costs most.
+ */
+void pipe_flush_later(struct proxy_connection *connection, uint8_t direction)
+{
+    struct proxy *proxy = connection->link->proxy;
+    if (connection->flush == 0) {
+        connection->flush_next = proxy->flush;
+        proxy->flush = connection;
+    }
+    connection->flush |= direction;
+}
+
+void pipe_flush_all(struct proxy *proxy)
+{
+    while (proxy->flush != NULL) {
+        struct proxy_connection *connection = proxy->flush;
+        uint8_t directions = connection->flush;
+        proxy->flush = connection->flush_next;
+        connection->flush = 0;
+        if ((directions & DIRECTION_REQUEST) != 0) {
+            pipe_flush(connection, DIRECTION_REQUEST);
+        }
+        if ((directions & DIRECTION_REPLY) != 0) {
+            pipe_flush(connection, DIRECTION_REPLY);
+        }
+        connection_settle(connection);
+    }
+}
+
 /* ---- bytes in ---- */
 
 /* Cut what was received into messages. False: the stream is broken. */
@@ -247,8 +278,8 @@ static bool pipe_work(struct proxy_connection *connection, uint8_t direction)
     }
     if (pipe->mark_count > 0 && !was_busy) {
         pipe_advance(connection, direction);
-    } else {
-        pipe_flush(connection, direction);
+    } else if (pipe->sent != pipe->ready) {
+        pipe_flush_later(connection, direction);
     }
     return !connection->dead;
 }
