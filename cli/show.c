@@ -1,4 +1,6 @@
 /* show.c: `picklock show`: tells the story of a run or a history. */
+#include "base/arena.h"
+#include "checker/report/html.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/loaded.h"
@@ -12,10 +14,12 @@ enum { SHOW_TEXT_BYTES = 64 * 1024 };
 struct show_options {
     const char *path;
     const char *check;
+    const char *html;
 };
 
 static const struct argp_option show_option_table[] = {
     {"check", 'c', "NAME", 0, "tell of this check only", 0},
+    {"html", 'w', "FILE", 0, "also draw the history as a page that needs nothing else", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -28,6 +32,9 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "\"%s\" is no check; `picklock list checks` names them", arg);
         }
         options->check = arg;
+        return 0;
+    case 'w':
+        options->html = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (options->path != NULL) {
@@ -70,11 +77,46 @@ static void show_header(const struct loaded *loaded, const char *path)
     printf("%s\n\n", loaded->cut ? "; cut short in its last line" : "");
 }
 
-static enum verdict show_checks(const struct loaded *loaded, const char *only)
+/* The first violation as a story, the others in a sentence each: one screen. */
+static void show_violation(const struct loaded *loaded, size_t index, bool first)
 {
     static char memory[SHOW_TEXT_BYTES];
     struct explain_history history = loaded_history(loaded);
+    struct text text = text_over(memory, sizeof memory);
+    if (first) {
+        explain_story(&history, check_at(index), loaded_result(loaded, index), &text);
+        printf("%s\n", text.data);
+    } else {
+        explain_headline(&history, check_at(index), loaded_result(loaded, index), &text);
+        printf("also %s; --check %s tells its story\n", text.data, check_at(index)->name);
+    }
+}
+
+static struct result show_html(const struct loaded *loaded, const char *path, struct text *why)
+{
+    char *memory = memory_resize(NULL, HTML_BYTES_MAX);
+    if (memory == NULL) {
+        text_add(why, "%s: no memory to draw it", path);
+        return result_error(ERROR_IO);
+    }
+    const struct check_result *results[64];
+    for (size_t i = 0; i < check_count(); i++) {
+        results[i] = loaded_result(loaded, i);
+    }
+    struct explain_history history = loaded_history(loaded);
+    struct html_page page = {
+        .history = &history, .results = results, .result_count = check_count()};
+    struct text text = text_over(memory, HTML_BYTES_MAX);
+    html_print(&page, &text);
+    struct result written = file_write(path, text.data, text.length, why);
+    memory_release(memory);
+    return written;
+}
+
+static enum verdict show_checks(const struct loaded *loaded, const char *only)
+{
     enum verdict worst = VERDICT_NOTHING;
+    bool first = true;
     for (size_t i = 0; i < check_count(); i++) {
         const struct check *check = check_at(i);
         const struct check_result *result = loaded_result(loaded, i);
@@ -83,11 +125,11 @@ static enum verdict show_checks(const struct loaded *loaded, const char *only)
         }
         worst = verdict_worse(worst, (enum verdict)result->verdict);
         if (result->verdict == VERDICT_FAIL) {
-            struct text text = text_over(memory, sizeof memory);
-            explain_story(&history, check, result, &text);
-            printf("%s\n", text.data);
+            show_violation(loaded, i, first);
+            first = false;
         }
     }
+    printf("%s", first ? "" : "\n");
     for (size_t i = 0; i < check_count(); i++) {
         const struct check_result *result = loaded_result(loaded, i);
         if (result->verdict != VERDICT_NOTHING) {
@@ -115,7 +157,13 @@ int command_show(int argc, char **argv)
     }
     show_header(&loaded, path.data);
     enum verdict worst = show_checks(&loaded, options.check);
+    if (options.html != NULL) {
+        result = show_html(&loaded, options.html, &why);
+    }
     loaded_release(&loaded);
+    if (result_failed(result)) {
+        return command_fail(result, &why);
+    }
     return worst == VERDICT_FAIL      ? EXIT_VIOLATION
            : worst == VERDICT_UNKNOWN ? EXIT_UNKNOWN
                                       : EXIT_MET;
