@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "checker/judge.h"
 #include "checker/linear/file.h"
+#include "history/foreign.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +23,9 @@ struct check_options {
     bool model_given;
     bool json;
     const char *linearization;
+    const char *map_text;
+    struct history_map map;
+    struct history_reader_options reading;
     struct linear_options linear;
 };
 
@@ -35,6 +39,7 @@ enum {
     KEY_BY_OWNER,
     KEY_LIMIT,
     KEY_ORDER,
+    KEY_MAP,
     KEY_JSON,
 };
 
@@ -54,6 +59,8 @@ static const struct argp_option check_option_table[] = {
     {"by-owner", KEY_BY_OWNER, NULL, 0, "tell holds apart by owner, also where there are values",
      0},
     {"memory", KEY_LIMIT, "MB", 0, "limit of the search; beyond it the verdict is unknown", 0},
+    {"map", KEY_MAP, "MAP", 0,
+     "where a foreign history says what: a preset (docs/LINEARIZABLE.md), or name=path pairs", 0},
     {"linearization", KEY_ORDER, "FILE", 0, "write the legal order of a pass", 0},
     {"json", KEY_JSON, NULL, 0, "print one JSON object a verdict", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -127,6 +134,9 @@ static error_t check_option(int key, char *arg, struct argp_state *state)
     case KEY_JSON:
         options->json = true;
         return 0;
+    case KEY_MAP:
+        options->map_text = arg;
+        return 0;
     case ARGP_KEY_ARG:
         if (options->path_count == CHECK_PATHS_MAX) {
             argp_error(state, "more than %d histories", (int)CHECK_PATHS_MAX);
@@ -186,26 +196,28 @@ static struct result check_linear(const struct check_options *options, const cha
     static char memory[CHECK_TEXT_BYTES];
     struct linear_report report;
     struct text text = text_over(memory, sizeof memory);
-    TRY(linear_check_file(path, NULL, &options->linear, &report, why));
+    TRY(linear_check_file(path, &options->reading, &options->linear, &report, why));
     linear_report_print(&report, &text);
     enum verdict verdict = (enum verdict)report.result.verdict;
     check_say(options, path, linear_model_name((enum linear_model)options->linear.model), verdict,
               text.data);
     *worst = verdict_worse(*worst, verdict);
     if (options->linearization != NULL && verdict == VERDICT_PASS) {
-        return linear_order_file(path, NULL, &options->linear, options->linearization, why);
+        return linear_order_file(path, &options->reading, &options->linear, options->linearization,
+                                 why);
     }
     return RESULT_OK;
 }
 
 /* Feed a history to every check, one event at a time. */
-static struct result check_stream(const char *path, void **judge, bool *leases, struct text *why)
+static struct result check_stream(const struct history_reader_options *reading, const char *path,
+                                  void **judge, bool *leases, struct text *why)
 {
-    struct history_reader_options reading = {0};
     struct history_reader *reader;
-    TRY(history_reader_open(path, &reading, &reader, why));
+    TRY(history_reader_open(path, reading, &reader, why));
     const struct history_header *header = history_reader_header(reader);
     struct result result = RESULT_OK;
+    bool promised = header->promises_validity;
     *judge = memory_resize(NULL, judge_bytes(header, JUDGE_ALL));
     if (*judge == NULL) {
         text_add(why, "out of memory for the checks");
@@ -218,9 +230,10 @@ static struct result check_stream(const char *path, void **judge, bool *leases, 
         result = history_reader_next(reader, &event, &more, why);
         if (more && !result_failed(result)) {
             judge_event(*judge, &event);
+            promised = promised || (event.flags & HISTORY_HAS_UNTIL) != 0;
         }
     }
-    *leases = header->promises_validity;
+    *leases = promised;
     history_reader_close(reader);
     if (!result_failed(result)) {
         judge_finish(*judge);
@@ -233,18 +246,17 @@ static struct result check_all(struct check_options *options, const char *path, 
                                struct text *why)
 {
     static char memory[CHECK_TEXT_BYTES];
-    struct history_reader_options reading = {0};
     struct loaded loaded = {0};
     void *judge = NULL;
     bool leases = false;
-    struct result result = check_stream(path, &judge, &leases, why);
+    struct result result = check_stream(&options->reading, path, &judge, &leases, why);
     for (size_t i = 0; i < check_count() && !result_failed(result); i++) {
         const struct check_result *found = judge_result(judge, i);
         struct text text = text_over(memory, sizeof memory);
         *worst = verdict_worse(*worst, (enum verdict)found->verdict);
         if (found->verdict == VERDICT_FAIL || found->verdict == VERDICT_UNKNOWN) {
             if (loaded.events == NULL) {
-                result = loaded_read(path, &reading, &loaded, why);
+                result = loaded_read(path, &options->reading, &loaded, why);
             }
             if (!result_failed(result)) {
                 struct explain_history history = loaded_history(&loaded);
@@ -286,6 +298,13 @@ int command_check(int argc, char **argv)
     options.linear = linear_options_default(LINEAR_OWNER);
     command_parse(&check_argp, argc, argv, &options);
     options.linear.order = options.linearization != NULL;
+    if (options.map_text != NULL) {
+        struct result result = history_map_parse(options.map_text, &options.map, &why);
+        if (result_failed(result)) {
+            return command_fail(result, &why);
+        }
+        options.reading.map = &options.map;
+    }
     for (size_t i = 0; i < options.path_count; i++) {
         struct result result = check_one(&options, options.paths[i], &worst, &why);
         if (result_failed(result)) {

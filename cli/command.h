@@ -35,6 +35,8 @@ const struct subcommand *subcommand_at(size_t index);
 int command_run(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_show(int argc, char **argv);
+int command_replay(int argc, char **argv);
+int command_convert(int argc, char **argv);
 int command_lint(int argc, char **argv);
 int command_plan(int argc, char **argv);
 int command_list(int argc, char **argv);

@@ -13,6 +13,8 @@ static const struct subcommand subcommands[] = {
     {"run", "run scenarios, check them, compare with what they expect", command_run},
     {"check", "judge a history recorded anywhere", command_check},
     {"show", "tell the story of a run or a history", command_show},
+    {"replay", "run a stored failure again, byte for byte", command_replay},
+    {"convert", "write a history in another format, such as Jepsen's EDN", command_convert},
     {"lint", "check scenario files without running them", command_lint},
     {"plan", "print what a scenario will do, with a seed", command_plan},
     {"list", "list scenarios, checks, faults, algorithms or probe points", command_list},

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/recording.h"
+#include "cli/replay.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -156,14 +157,18 @@ static struct result write_scenario(const struct run_request *request, struct te
 }
 
 /* Leave what a reader needs: the history, the scenario, how to run it again. */
-static struct result keep(const struct run_request *request, const struct recording *recording,
-                          struct text *why)
+static struct result keep(const struct run_request *request, const struct plan *plan,
+                          const struct recording *recording, struct text *why)
 {
     char path[FILES_PATH_BYTES];
     TRY(folder_make(request->directory, why));
     (void)snprintf(path, sizeof path, "%s/history.jsonl", request->directory);
     TRY(recording_write(recording, path, why));
     TRY(write_scenario(request, why));
+    if (request->world == &world_sim) {
+        (void)snprintf(path, sizeof path, "%s/run.bundle", request->directory);
+        TRY(replay_store(plan, recording, path, why));
+    }
     return write_rerun(request, why);
 }
 
@@ -190,7 +195,7 @@ static struct result run_and_judge(const struct run_request *request, struct rec
     bool failed = report->status != RUN_MET || report->violations != 0;
     if (request->keep == KEEP_ALWAYS || (request->keep == KEEP_ON_FAILURE && failed)) {
         report->history_hash = recording_hash(recording);
-        TRY(keep(request, recording, why));
+        TRY(keep(request, &plan, recording, why));
         report->kept = true;
     }
     return RESULT_OK;

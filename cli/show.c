@@ -5,6 +5,8 @@
 #include "cli/files.h"
 #include "cli/loaded.h"
 
+#include "history/foreign.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +17,13 @@ struct show_options {
     const char *path;
     const char *check;
     const char *html;
+    const char *map;
 };
 
 static const struct argp_option show_option_table[] = {
     {"check", 'c', "NAME", 0, "tell of this check only", 0},
     {"html", 'w', "FILE", 0, "also draw the history as a page that needs nothing else", 0},
+    {"map", 'M', "MAP", 0, "where a foreign history says what: a preset, or name=path pairs", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -35,6 +39,9 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'w':
         options->html = arg;
+        return 0;
+    case 'M':
+        options->map = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (options->path != NULL) {
@@ -151,7 +158,16 @@ int command_show(int argc, char **argv)
     struct history_reader_options reading = {0};
     command_parse(&show_argp, argc, argv, &options);
     history_path(options.path, &path);
-    struct result result = loaded_read(path.data, &reading, &loaded, &why);
+    struct history_map map = history_map_default();
+    struct result result = RESULT_OK;
+    if (options.map != NULL) {
+        result = history_map_parse(options.map, &map, &why);
+        reading.map = &map;
+    }
+    if (result_failed(result)) {
+        return command_fail(result, &why);
+    }
+    result = loaded_read(path.data, &reading, &loaded, &why);
     if (result_failed(result)) {
         return command_fail(result, &why);
     }

@@ -196,8 +196,10 @@ class Runs(Command):
     def test_a_full_disk_is_an_environment_error(self):
         path = self.good("unmet", GOOD.replace("exclusion: pass", "exclusion: fail"))
         with open("/dev/full", "w") as full:
-            result = subprocess.run([PICKLOCK, "list", "checks"], stdout=full, stderr=subprocess.PIPE)
-        del result, path
+            result = subprocess.run([PICKLOCK, "run", path, "--keep", "never"], stdout=full, stderr=subprocess.PIPE,
+                                    text=True, cwd=self.folder)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("cannot write", result.stderr)
 
     def test_a_folder_that_cannot_be_written_is_an_environment_error(self):
         self.write("blocked", "a file where the folder should be")
@@ -237,6 +239,70 @@ class Histories(Command):
         broken = self.write("broken.jsonl", "\n".join(lines) + "\n")
         for command in ("show", "check"):
             self.refused(self.picklock(command, broken), 4, "broken.jsonl:8")
+
+    def test_replay_gives_the_same_history_and_verdict(self):
+        path = self.kept()
+        result = self.picklock("replay", path.parent, "--history", "again.jsonl")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("the same history as recorded", result.stdout)
+        self.assertIn("the same verdict as recorded", result.stdout)
+        self.assertEqual((self.folder / "again.jsonl").read_bytes(), path.read_bytes())
+        self.assertLessEqual((path.parent / "run.bundle").stat().st_size, 4096)
+
+    def test_replay_says_where_the_runs_part_and_goes_on(self):
+        bundle = self.kept().parent / "run.bundle"
+        text = bundle.read_text()
+        bundle.write_text(text.replace("hold: ", "hold: 1"))
+        result = self.picklock("replay", bundle)
+        self.assertIn(result.returncode, (0, 1, 4), result.stderr)
+        self.assertNotIn("the same history as recorded", result.stdout)
+
+    def test_a_bundle_that_was_cut_or_is_none_is_refused(self):
+        bundle = self.kept().parent / "run.bundle"
+        text = bundle.read_text()
+        for cut in (10, len(text) // 3, len(text) - 20):
+            bundle.write_text(text[:cut])
+            self.refused(self.picklock("replay", bundle), 4, "run.bundle")
+        bundle.write_text(text.replace("picklock-bundle 1", "picklock-bundle 9"))
+        self.refused(self.picklock("replay", bundle), 4, "run.bundle")
+
+    def test_converting_there_and_back_keeps_the_verdict(self):
+        path = self.kept()
+        self.assertEqual(self.picklock("convert", path, "one.edn").returncode, 0)
+        self.assertEqual(self.picklock("convert", "one.edn", "two.jsonl.zst").returncode, 0)
+        self.assertEqual(self.picklock("convert", "two.jsonl.zst", "three.edn").returncode, 0)
+
+        def operations(name):
+            lines = (self.folder / name).read_text().splitlines()
+            return [line.split(", ", 1)[1] for line in lines if ":nemesis" not in line and "{" in line]
+
+        self.assertGreater(len(operations("one.edn")), 10)
+        self.assertEqual(operations("one.edn"), operations("three.edn"))
+        for name in (path, "one.edn", "two.jsonl.zst"):
+            result = self.picklock("check", "--model", "lease", name)
+            self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_a_history_by_hand_is_judged(self):
+        lines = ['{"format":"picklock-history","version":1}']
+        for time, process, kind, f in ((1, 1, "invoke", "acquire"), (2, 1, "ok", "acquire"),
+                                       (3, 2, "invoke", "acquire"), (4, 2, "ok", "acquire")):
+            lines.append(json.dumps({"time": time, "process": process, "type": kind, "f": f, "resource": "r0"}))
+        path = self.write("double.jsonl", "\n".join(lines) + "\n")
+        for model in ("mutex", "owner"):
+            result = self.picklock("check", "--model", model, path)
+            self.assertEqual(result.returncode, 1, result.stdout)
+            self.assertIn("line 2", result.stdout)
+            self.assertIn("line 4", result.stdout)
+        result = subprocess.run([PICKLOCK, "check", "--model", "semaphore", "--permits", "2", "-"],
+                                input=path.read_text(), text=True, capture_output=True, cwd=self.folder)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_stop_at_first_ends_the_run_at_the_violation(self):
+        path = SCENARIOS / "pause-after-granted.yaml"
+        whole = json.loads(self.picklock("run", path, "--json").stdout)
+        short = json.loads(self.picklock("run", path, "--json", "--stop-at-first").stdout)
+        self.assertLess(short["events"], whole["events"])
+        self.assertEqual(short["checks"]["section_exclusion"]["verdict"], "fail")
 
     def test_a_missing_history(self):
         for command in ("show", "check"):
