@@ -25,8 +25,8 @@
 enum {
     NODES = 5,
     BATCH = 500,
-    ROUNDS = 15,
-    SLICE_MS = 150,
+    ROUNDS = 41,
+    SLICE_MS = 50,
     SAMPLES_MAX = 100000,
 };
 
