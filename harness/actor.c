@@ -132,8 +132,11 @@ static enum actor_stash actor_stands_before(struct actor_call *call, uint32_t re
     if (sends && lock_effects_ask_for_keys(&effects)) {
         return ACTOR_STASH_AS_IT_WAS;
     }
-    bool granted = trial.state == LOCK_STATE_HELD || trial.state == LOCK_STATE_FENCING;
-    if (majority && state == LOCK_STATE_ACQUIRING && granted) {
+    bool granted = state == LOCK_STATE_ACQUIRING &&
+                   (trial.state == LOCK_STATE_HELD || trial.state == LOCK_STATE_FENCING);
+    bool extended = state == LOCK_STATE_EXTENDING && trial.state == LOCK_STATE_HELD &&
+                    trial.extends_left < call->actor->locks[resource].extends_left;
+    if (majority && (granted || extended)) {
         return ACTOR_STASH_TIME_ANEW;
     }
     return ACTOR_STASH_NONE;

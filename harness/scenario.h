@@ -36,8 +36,9 @@ enum {
 #define PROBE_MAP(X)                                                                               \
     X(PROBE_BEFORE_SEND, "before_send")       /* the start time is taken, no SET is sent yet */    \
     X(PROBE_BEFORE_REPLIES, "before_replies") /* every SET is sent, no reply was read */           \
-    X(PROBE_AFTER_MAJORITY, "after_majority") /* the reply that makes the majority has arrived and \
-                                                 was not looked at yet */                          \
+    X(PROBE_AFTER_MAJORITY,                                                                        \
+      "after_majority") /* the reply that makes the majority, of a grant or an extension, has      \
+                           arrived and was not looked at yet */                                    \
     X(PROBE_AFTER_GRANTED, "after_granted")   /* the lock said yes, the section is not entered */  \
     X(PROBE_BEFORE_WRITE, "before_write")     /* the store was read, the write is not sent */      \
     X(PROBE_AFTER_WRITE, "after_write")       /* the store answered the write */                   \
