@@ -9,7 +9,7 @@ struct trial {
     int holder; /* the witness whose acquire took the lock last, or -1 */
     int others; /* semaphore: how many more hold */
     int depth;
-    int64_t fence, highest, time_ns;
+    int64_t fence, highest, time_ns, held_from_ns;
     unsigned released; /* acquires whose hold is over, by release or in time */
 };
 
@@ -37,6 +37,11 @@ static bool same_owner(const struct linear_options *options, const struct linear
 static bool is_over(const struct linear_options *options, const struct linear_witness *take,
                     struct trial *trial)
 {
+    if (options->model == LINEAR_LEASE_EXACT) {
+        int64_t earliest = trial->held_from_ns + options->ttl_ns;
+        trial->time_ns = trial->time_ns > earliest ? trial->time_ns : earliest;
+        return true;
+    }
     if (options->model != LINEAR_LEASE || !take->ended || take->end.type != HISTORY_OK) {
         return false;
     }
@@ -82,6 +87,7 @@ static bool try_acquire(const struct linear_options *options,
     trial->others += options->model == LINEAR_SEMAPHORE && trial->holder >= 0 ? 1 : 0;
     trial->depth = again ? trial->depth + 1 : 1;
     trial->holder = again ? trial->holder : i;
+    trial->held_from_ns = trial->time_ns;
     return true;
 }
 

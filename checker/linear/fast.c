@@ -3,6 +3,8 @@
 
 enum whole_verdict whole_fast_judge(struct whole *whole)
 {
-    (void)whole;
+    if (whole->options->model == LINEAR_LEASE_EXACT) {
+        return exact_judge(whole);
+    }
     return WHOLE_NOT_FOR_ME;
 }

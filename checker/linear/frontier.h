@@ -33,6 +33,9 @@ enum whole_verdict frontier_judge(struct whole *whole);
 /* Leases with a promised end, where their holds cannot be told apart as events arrive. */
 enum whole_verdict lease_judge(struct whole *whole);
 
+/* Leases that the server ends by itself (P2b). */
+enum whole_verdict exact_judge(struct whole *whole);
+
 /* The fast paths that need all operations; WHOLE_NOT_FOR_ME where none applies. */
 enum whole_verdict whole_fast_judge(struct whole *whole);
 

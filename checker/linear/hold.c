@@ -30,14 +30,19 @@ bool stream_judges(const struct linear *linear)
     UNREACHABLE();
 }
 
-uint32_t hold_find(const struct linear *linear, uint32_t resource, const struct identity *identity)
+uint32_t hold_find(const struct linear *linear, struct stream_slot *slot)
 {
-    uint64_t hash = identity_hash(identity, resource);
-    struct table_walk walk = table_walk_begin(&linear->by_identity, hash);
+    slot->tainted = false;
+    slot->hash = identity_hash(&slot->identity, slot->resource);
+    struct table_walk walk = table_walk_begin(&linear->by_identity, slot->hash);
     for (uint32_t at = table_walk_next(&linear->by_identity, &walk); at != TABLE_NONE;
          at = table_walk_next(&linear->by_identity, &walk)) {
+        if (at == HOLD_TAINTED) {
+            slot->tainted = true;
+            continue;
+        }
         const struct stream_name *name = &linear->names[at];
-        if (name->resource == resource && identity_equal(&name->identity, identity)) {
+        if (name->resource == slot->resource && identity_equal(&name->identity, &slot->identity)) {
             return at;
         }
     }
@@ -64,45 +69,38 @@ static uint32_t hold_take(struct linear *linear)
     return linear->hold_count++;
 }
 
-uint32_t hold_make(struct linear *linear, uint32_t resource, const struct identity *identity)
+uint32_t hold_make(struct linear *linear, const struct stream_slot *slot)
 {
     uint32_t at = hold_take(linear);
-    uint64_t hash = identity_hash(identity, resource);
     if (at == CHAIN_NO_HOLD ||
-        !table_put(&linear->by_identity, hash, at, linear->options.bytes_max)) {
+        !table_put(&linear->by_identity, slot->hash, at, linear->options.bytes_max)) {
         linear->full = true;
         return CHAIN_NO_HOLD;
     }
     linear->holds[at] = hold_empty();
-    linear->names[at] = (struct stream_name){.identity = *identity, .resource = resource};
+    linear->names[at] = (struct stream_name){
+        .identity = slot->identity, .hash = slot->hash, .resource = slot->resource};
     return at;
 }
 
-bool hold_is_tainted(const struct linear *linear, uint32_t resource,
-                     const struct identity *identity)
+void hold_drop_if_settled(struct linear *linear, uint32_t at)
 {
-    struct table_walk walk = table_walk_begin(&linear->tainted, identity_hash(identity, resource));
-    return linear->tainted.count > 0 && table_walk_next(&linear->tainted, &walk) != TABLE_NONE;
-}
-
-void hold_drop_if_settled(struct linear *linear, uint32_t slot)
-{
-    struct linear_hold *hold = &linear->holds[slot];
+    struct linear_hold *hold = &linear->holds[at];
     bool settled = hold->released_ok || hold->grant == GRANT_NONE;
     if (!settled || hold->pending > 0) {
         return;
     }
-    struct stream_name *name = &linear->names[slot];
-    uint64_t hash = identity_hash(&name->identity, name->resource);
+    struct stream_name *name = &linear->names[at];
     bool uncertain = hold->released_unknown != POSITION_NEVER || hold->asked_again;
-    if (uncertain && !table_put(&linear->tainted, hash, 0, linear->options.bytes_max)) {
+    if (uncertain &&
+        !table_put(&linear->by_identity, name->hash, HOLD_TAINTED, linear->options.bytes_max)) {
         linear->full = true;
     }
     struct linear_chain *chain = &linear->keys[name->resource].chain;
-    if (chain->last == slot) {
+    if (chain->last == at) {
         chain->last = CHAIN_NO_HOLD;
     }
-    table_remove(&linear->by_identity, hash, slot);
+    table_remove(&linear->by_identity, name->hash, at);
     name->next_free = linear->hold_free;
-    linear->hold_free = slot + 1;
+    linear->hold_free = at + 1;
 }

@@ -122,7 +122,7 @@ void linear_close(struct linear *linear)
     }
     table_release(&linear->by_process);
     table_release(&linear->by_identity);
-    table_release(&linear->tainted);
+    memory_release(linear->dense);
     log_release(&linear->log);
     memory_release(linear->slots);
     memory_release(linear->holds);

@@ -28,9 +28,9 @@ static void find(struct linear *linear, uint32_t resource, const struct linear_f
 /* Bind an acquire to the hold of its identity, which it may find in use. */
 static void acquire_attach(struct linear *linear, struct stream_slot *slot)
 {
-    slot->hold = hold_find(linear, slot->resource, &slot->identity);
+    slot->hold = hold_find(linear, slot);
     if (slot->hold == CHAIN_NO_HOLD) {
-        slot->hold = hold_make(linear, slot->resource, &slot->identity);
+        slot->hold = hold_make(linear, slot);
         if (slot->hold == CHAIN_NO_HOLD) {
             return;
         }
@@ -48,9 +48,9 @@ static void acquire_attach(struct linear *linear, struct stream_slot *slot)
 
 static void call_release(struct linear *linear, struct stream_slot *slot)
 {
-    slot->hold = hold_find(linear, slot->resource, &slot->identity);
+    slot->hold = hold_find(linear, slot);
     if (slot->hold == CHAIN_NO_HOLD) {
-        slot->hold = hold_make(linear, slot->resource, &slot->identity);
+        slot->hold = hold_make(linear, slot);
         if (slot->hold == CHAIN_NO_HOLD) {
             return;
         }
@@ -119,7 +119,7 @@ static void acquire_granted(struct linear *linear, struct stream_slot *slot,
         find(linear, slot->resource, &finding);
         return;
     }
-    if (slot->clash || hold_is_tainted(linear, slot->resource, &slot->identity)) {
+    if (slot->clash || slot->tainted) {
         judge_clash(linear, slot);
         return;
     }
@@ -152,7 +152,7 @@ static void acquire_unknown(struct linear *linear, struct stream_slot *slot)
 {
     struct linear_hold *hold = &linear->holds[slot->hold];
     if (!slot->clash) {
-        if (hold_is_tainted(linear, slot->resource, &slot->identity)) {
+        if (slot->tainted) {
             judge_clash(linear, slot);
         }
         hold->grant = GRANT_UNKNOWN;
@@ -245,8 +245,7 @@ static void release_succeeded(struct linear *linear, struct stream_slot *slot,
         chain_point(&key->chain, linear->holds, moment, CHAIN_NO_OPERATION, finding);
         return;
     }
-    bool reused =
-        hold->grant == GRANT_NONE && hold_is_tainted(linear, slot->resource, &slot->identity);
+    bool reused = hold->grant == GRANT_NONE && slot->tainted;
     if (reused || hold->asked_again || (hold->clashes > 0 && !stream_is_reentrant(linear))) {
         judge_clash(linear, slot);
     }
@@ -292,7 +291,7 @@ static void return_release(struct linear *linear, struct stream_slot *slot,
 static void return_extend(struct linear *linear, struct stream_slot *slot,
                           const struct stream_return *returned)
 {
-    slot->hold = hold_find(linear, slot->resource, &slot->identity);
+    slot->hold = hold_find(linear, slot);
     if (slot->hold == CHAIN_NO_HOLD || returned->type != HISTORY_OK ||
         returned->until == POSITION_NEVER) {
         return;

@@ -79,12 +79,41 @@ static uint64_t process_hash(int32_t process)
     return table_mix((uint64_t)(uint32_t)process + 1);
 }
 
-static uint32_t slot_of_process(const struct linear *linear, int32_t process)
+/* Bind a process to its operation under way. */
+static bool process_bind(struct linear *linear, int32_t process, uint32_t slot)
 {
+    if (process < 0 || process >= STREAM_PROCESSES_DENSE) {
+        return table_put(&linear->by_process, process_hash(process), slot,
+                         linear->options.bytes_max);
+    }
+    while ((uint32_t)process >= linear->dense_room) {
+        if (!stream_grow(linear, (void **)&linear->dense, &linear->dense_room,
+                         sizeof linear->dense[0])) {
+            return false;
+        }
+    }
+    linear->dense[process] = slot + 1;
+    return true;
+}
+
+/* Give the process's operation under way, which ends; TABLE_NONE if there is none. */
+static uint32_t process_unbind(struct linear *linear, int32_t process)
+{
+    if (process >= 0 && process < STREAM_PROCESSES_DENSE) {
+        if ((uint32_t)process >= linear->dense_room || linear->dense[process] == 0) {
+            return TABLE_NONE;
+        }
+        uint32_t slot = linear->dense[process] - 1;
+        linear->dense[process] = 0;
+        return slot;
+    }
     struct table_walk walk = table_walk_begin(&linear->by_process, process_hash(process));
     uint32_t slot = table_walk_next(&linear->by_process, &walk);
     while (slot != TABLE_NONE && linear->slots[slot].process != process) {
         slot = table_walk_next(&linear->by_process, &walk);
+    }
+    if (slot != TABLE_NONE) {
+        table_remove(&linear->by_process, process_hash(process), slot);
     }
     return slot;
 }
@@ -144,8 +173,7 @@ void stream_call(struct linear *linear, const struct history_event *event)
 {
     uint32_t at = slot_take(linear);
     if (at == TABLE_NONE || !stream_key_ready(linear, event->resource) ||
-        !table_put(&linear->by_process, process_hash(event->process), at,
-                   linear->options.bytes_max)) {
+        !process_bind(linear, event->process, at)) {
         linear->full = true;
         return;
     }
@@ -247,11 +275,10 @@ static void stream_return(struct linear *linear, struct stream_return *returned)
 
 void stream_defer(struct linear *linear, const struct history_event *event)
 {
-    uint32_t at = slot_of_process(linear, event->process);
+    uint32_t at = process_unbind(linear, event->process);
     if (at == TABLE_NONE) {
         return;
     }
-    table_remove(&linear->by_process, process_hash(event->process), at);
     if (linear->waiting_count == linear->waiting_room &&
         !stream_grow(linear, (void **)&linear->waiting, &linear->waiting_room,
                      sizeof linear->waiting[0])) {
@@ -285,12 +312,12 @@ void stream_flush(struct linear *linear)
 
 void stream_notice(struct linear *linear, const struct history_event *event)
 {
-    struct identity identity;
+    struct stream_slot named = {.resource = event->resource};
     if (linear->options.model != LINEAR_LEASE || event->resource >= linear->key_room) {
         return;
     }
-    (void)identity_of(linear, event, &identity);
-    uint32_t slot = hold_find(linear, event->resource, &identity);
+    (void)identity_of(linear, event, &named.identity);
+    uint32_t slot = hold_find(linear, &named);
     if (slot == CHAIN_NO_HOLD) {
         return;
     }

@@ -12,15 +12,23 @@ struct stream_slot {
     uint64_t invoke;
     int64_t called; /* position */
     struct identity identity;
+    uint64_t hash; /* of the identity and the resource */
     uint32_t resource;
     uint32_t hold; /* CHAIN_NO_HOLD: none, or not known yet */
     int32_t process;
     uint8_t f; /* enum history_f */
     bool used;
     bool identified;
-    bool clash; /* acquire: the identity was in use when it was called */
-    bool inner; /* reentrant release: does not end the session */
+    bool clash;   /* acquire: the identity was in use when it was called */
+    bool inner;   /* reentrant release: does not end the session */
+    bool tainted; /* the identity was let go before, with an operation still unknown */
 };
+
+/* Stands in the table of holds for an identity that was let go with an operation still unknown. */
+#define HOLD_TAINTED (UINT32_MAX - 1)
+
+/* Processes below it find their slot in an array, the others in a table. */
+enum { STREAM_PROCESSES_DENSE = 1 << 20 };
 
 /* A return that waits until time goes on: what is invoked at the same time is concurrent. */
 struct stream_return {
@@ -37,6 +45,7 @@ struct stream_return {
 /* Whose hold it is. */
 struct stream_name {
     struct identity identity;
+    uint64_t hash;
     uint32_t resource;
     uint32_t next_free;
 };
@@ -53,14 +62,15 @@ struct linear {
     struct linear_options options;
     struct linear_result result;
     int64_t now_ns;
-    struct table by_process; /* of slots */
+    uint32_t *dense; /* owned; of each small process: its slot + 1, or 0 */
+    uint32_t dense_room;
+    struct table by_process; /* of slots, of large processes */
     struct stream_slot *slots;
     uint32_t slot_count, slot_room, slot_free;
     struct table by_identity; /* of holds */
     struct linear_hold *holds;
     struct stream_name *names; /* of the holds, by the same index */
     uint32_t hold_count, hold_room, hold_free, name_room;
-    struct table tainted; /* identities that were let go with an operation still unknown */
     struct stream_key *keys;
     uint32_t key_room;
     struct stream_return *waiting;
@@ -92,11 +102,10 @@ void stream_end(struct linear *linear);
 /* hold.c: holds by identity. */
 bool stream_judges(const struct linear *linear);
 bool stream_is_reentrant(const struct linear *linear);
-uint32_t hold_find(const struct linear *linear, uint32_t resource, const struct identity *identity);
-uint32_t hold_make(struct linear *linear, uint32_t resource, const struct identity *identity);
-void hold_drop_if_settled(struct linear *linear, uint32_t slot);
-bool hold_is_tainted(const struct linear *linear, uint32_t resource,
-                     const struct identity *identity);
+/* The hold of the slot's identity, or CHAIN_NO_HOLD; sets slot->tainted. */
+uint32_t hold_find(const struct linear *linear, struct stream_slot *slot);
+uint32_t hold_make(struct linear *linear, const struct stream_slot *slot);
+void hold_drop_if_settled(struct linear *linear, uint32_t at);
 
 /* outcome.c: what a call and a return mean for the holds. */
 void stream_judge_call(struct linear *linear, uint32_t slot);

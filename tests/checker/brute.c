@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { BRUTE_OPS_MAX = 8, BRUTE_NEVER_VALUE = 0 };
+enum { BRUTE_OPS_MAX = 8, BRUTE_TIME_MAX = 40 };
 
 enum brute_f { BRUTE_ACQUIRE, BRUTE_RELEASE, BRUTE_OBSERVE };
 enum brute_outcome { BRUTE_OK, BRUTE_FAIL, BRUTE_INFO, BRUTE_OPEN };
@@ -189,6 +189,35 @@ static bool brute_apply(struct brute_state *s, const struct brute_rules *r,
     return brute_free(s, r, op);
 }
 
+/* A lease that the server ends: everything happens at a time of its own. */
+static bool brute_apply_exact(struct brute_state *s, const struct brute_rules *r,
+                              const struct brute_op *op, int64_t time)
+{
+    bool mine = s->count == 1 && s->holders[0] == op->who;
+    bool may_be_over = s->count == 1 && time >= s->ends_low;
+    bool must_be_over = s->count == 1 && time > s->ends_high;
+    s->time = time;
+    if (op->f == BRUTE_ACQUIRE) {
+        if (s->count == 1 && !may_be_over) {
+            return false;
+        }
+        s->count = 1;
+        s->holders[0] = op->who;
+        s->ends_low = time + r->ttl_low;
+        s->ends_high = time + r->ttl_high;
+        return true;
+    }
+    if (op->outcome == BRUTE_FAIL && !r->forgive) {
+        s->count = mine && may_be_over ? 0 : s->count;
+        return !mine || may_be_over;
+    }
+    if (!mine || must_be_over) {
+        return false;
+    }
+    s->count = 0;
+    return true;
+}
+
 /* Does the operation say anything under these rules? */
 static bool brute_counts(const struct brute_rules *r, const struct brute_op *op)
 {
@@ -206,6 +235,7 @@ static bool brute_legal(const struct brute_rules *r, const struct brute_op *ops,
         struct brute_state state;
         unsigned placed;
         int next;
+        int64_t next_time;
     } stack[BRUTE_OPS_MAX + 1];
     unsigned must = 0, may = 0;
     for (int i = 0; i < count; i++) {
@@ -216,17 +246,29 @@ static bool brute_legal(const struct brute_rules *r, const struct brute_op *ops,
     int top = 0;
     memset(&stack[0], 0, sizeof stack[0]);
     stack[0].state.time = INT64_MIN;
+    stack[0].next_time = INT64_MIN;
     while (top >= 0) {
         struct frame *f = &stack[top];
         if ((f->placed & must) == must) {
             return true;
         }
-        int i = f->next++;
+        int i = f->next;
         if (i == count) {
             top--;
             continue;
         }
-        bool open = (may >> i & 1) != 0 && (f->placed >> i & 1) == 0;
+        bool exact = r->model == BRUTE_LEASE_EXACT;
+        int64_t time = ops[i].call > f->next_time ? ops[i].call : f->next_time;
+        time = time > f->state.time ? time : f->state.time;
+        bool unknown = (must >> i & 1) == 0;
+        bool last = !exact || time >= (unknown ? BRUTE_TIME_MAX : ops[i].ret);
+        bool late_start = exact && !unknown && time > ops[i].ret;
+        f->next_time = time + 1;
+        if (last) {
+            f->next++;
+            f->next_time = INT64_MIN;
+        }
+        bool open = !late_start && (may >> i & 1) != 0 && (f->placed >> i & 1) == 0;
         for (int j = 0; j < count && open; j++) {
             bool waits = (must >> j & 1) != 0 && (f->placed >> j & 1) == 0 && j != i;
             open = !(waits && ops[j].ret < ops[i].call);
@@ -235,9 +277,12 @@ static bool brute_legal(const struct brute_rules *r, const struct brute_op *ops,
             continue;
         }
         struct frame *g = &stack[top + 1];
-        *g = (struct frame){.state = f->state, .placed = f->placed | 1u << i};
+        *g = (struct frame){
+            .state = f->state, .placed = f->placed | 1u << i, .next_time = INT64_MIN};
         bool late = false;
-        if (brute_apply(&g->state, r, &ops[i])) {
+        bool legal = exact ? brute_apply_exact(&g->state, r, &ops[i], time)
+                           : brute_apply(&g->state, r, &ops[i]);
+        if (legal) {
             late = (must >> i & 1) != 0 && g->state.time > ops[i].ret;
             top += late ? 0 : 1;
         }

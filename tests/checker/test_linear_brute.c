@@ -176,7 +176,9 @@ static struct linear_options options_of(const struct kind *kind, enum linear_eng
     struct linear_options options = linear_options_default((enum linear_model)kind->rules.model);
     options.engine = (uint8_t)engine;
     options.log_bytes_max = (size_t)1 << 20;
-    options.order = draw(dice, 4) == 0; /* every legal order is confirmed where it is made */
+    options.order = draw(dice, 4) == 0 &&
+                    kind->rules.model !=
+                        BRUTE_LEASE_EXACT; /* every legal order is confirmed where it is made */
     options.bytes_max = (size_t)1 << 26;
     options.permits = kind->rules.permits > 0 ? (uint32_t)kind->rules.permits : 1;
     options.refused_acquire = kind->rules.strong ? LINEAR_REFUSED_HELD : LINEAR_REFUSED_NOTHING;
@@ -244,7 +246,9 @@ static bool agrees(const struct kind *kind, const struct sample *sample, enum li
     }
     bool legal = brute_legal(&kind->rules, proven.ops, proven.count);
     struct linear_result result = judge(kind, sample, engine, dice);
-    return result.verdict == (legal ? VERDICT_PASS : VERDICT_FAIL) ||
+    bool declined = result.verdict == VERDICT_UNKNOWN && result.limit == LINEAR_LIMIT_TIE &&
+                    kind->rules.model == BRUTE_LEASE_EXACT;
+    return declined || result.verdict == (legal ? VERDICT_PASS : VERDICT_FAIL) ||
            (sample->count == 0 && result.verdict == VERDICT_NOTHING);
 }
 
@@ -350,6 +354,11 @@ COMPARE(reentrant_fenced, LINEAR_ENGINE_AUTO, .name = "reentrant-fenced",
         .rules = {.model = BRUTE_REENTRANT_FENCED}, .retired = true)
 COMPARE(lease, LINEAR_ENGINE_AUTO, .name = "lease",
         .rules = {.model = BRUTE_LEASE, .not_held = true}, .values = true)
+COMPARE(lease_exact, LINEAR_ENGINE_AUTO, .name = "lease-exact",
+        .rules = {.model = BRUTE_LEASE_EXACT, .not_held = true, .ttl_low = 4, .ttl_high = 5},
+        .values = true)
+COMPARE(lease_exact_short, LINEAR_ENGINE_AUTO, .name = "lease-exact, short",
+        .rules = {.model = BRUTE_LEASE_EXACT, .ttl_low = 1, .ttl_high = 2}, .values = true)
 COMPARE(semaphore, LINEAR_ENGINE_AUTO, .name = "semaphore",
         .rules = {.model = BRUTE_SEMAPHORE, .permits = 2, .not_held = true}, .values = true)
 COMPARE(semaphore_strong, LINEAR_ENGINE_AUTO, .name = "semaphore held",
