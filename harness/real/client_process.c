@@ -152,6 +152,7 @@ static void client_process_be_slow(struct client_process *process)
         slow_ns += (int64_t)random_below(&process->slow, (uint64_t)jitter_ns + 1);
     }
     if (slow_ns > 0) {
+        atomic_fetch_add(&process->control->slow_steps, 1);
         struct timespec nap = {.tv_sec = slow_ns / NS_PER_S, .tv_nsec = slow_ns % NS_PER_S};
         while (nanosleep(&nap, &nap) != 0 && errno == EINTR) {
         }

@@ -33,6 +33,7 @@ struct client_control {
     struct clock_page wall;      /* sound: CLOCK_REALTIME */
     _Atomic int64_t slow_ns;     /* before every step, ... */
     _Atomic int64_t slow_jitter_ns;
+    _Atomic int64_t slow_steps; /* counted by the client */
 };
 
 struct client_controls {

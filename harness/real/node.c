@@ -76,13 +76,15 @@ struct result node_init(struct node *node, const struct node_options *options, s
     const char *data =
         options->data_directory != NULL ? options->data_directory : options->run_directory;
     int number = options->index + 1;
-    int length = snprintf(node->directory, sizeof node->directory, "%s/node-%d", data, number);
+    const char *suffix = options->replica ? "-replica" : "";
+    int length =
+        snprintf(node->directory, sizeof node->directory, "%s/node-%d%s", data, number, suffix);
     if (length < 0 || length > (int)sizeof node->directory - 16) {
         text_add(why, "the run directory's path is too long: %s", options->run_directory);
         return result_error(ERROR_LIMIT);
     }
-    (void)snprintf(node->log_path, sizeof node->log_path, "%.480s/node-%d.log",
-                   options->run_directory, number);
+    (void)snprintf(node->log_path, sizeof node->log_path, "%.480s/node-%d%s.log",
+                   options->run_directory, number, suffix);
     (void)snprintf(node->clock_path, sizeof node->clock_path, "%.480s.clock", node->directory);
     (void)snprintf(node->fsync_path, sizeof node->fsync_path, "%.480s.fsync", node->directory);
     if (mkdir(node->directory, S_IRWXU) != 0 && errno != EEXIST) {
@@ -139,6 +141,8 @@ struct result node_start(struct node *node, struct text *why)
                                                "--appendfsync",
                                                node->options.fsync == FSYNC_ALWAYS ? "always"
                                                                                    : "everysec",
+                                               "--repl-diskless-sync-delay",
+                                               "0",
                                                "--auto-aof-rewrite-percentage",
                                                "0",
                                                "--daemonize",

@@ -30,6 +30,7 @@ struct node_options {
     int32_t index;
     uint8_t fsync;              /* enum fsync_setting */
     bool fake_clock;            /* its wall clock will be moved: preload the clock shim */
+    bool replica;               /* its folder and log are called so */
     bool track_fsync;           /* its power will be cut: preload the fsync shim */
     const char *run_directory;  /* absolute; for its log */
     const char *data_directory; /* for what is of no use after the run; NULL: the same */

@@ -235,6 +235,7 @@ static struct result run_prepare(struct run *run, struct text *why)
     TRY(run_clients_start(run, why));
     TRY(run_make_loop(run, why));
     TRY(run_nodes_wait(run, why));
+    TRY(run_replicas_start(run, why));
     run->prepared_ns = loop_now_ns();
     schedule_init(&run->schedule, run->plan);
     TRY(run_loading_start(run, why));
@@ -268,7 +269,17 @@ static bool run_audit_done(const struct run *run)
 /* No key is left that will expire by itself. */
 static bool run_no_keys(const struct run *run)
 {
-    return keys_next_ns(run->keys) == TIME_NEVER;
+    int64_t now_ns = loop_now_ns();
+    for (int32_t node = 0; node < run->node_count; node++) {
+        for (int32_t i = 0; i < run->plan->scenario.resource_count; i++) {
+            struct keys_view view;
+            keys_look(run->keys, node, (uint32_t)i, now_ns, &view);
+            if (view.present && view.latest_ns != TIME_NEVER) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 static void run_go(struct run *run)
@@ -347,6 +358,7 @@ static void run_end(struct run *run)
 {
     run_clients_end(run);
     run_nodes_end(run);
+    run_replicas_end(run);
     if (run->proxy != NULL) {
         proxy_stop(run->proxy);
     }

@@ -6,6 +6,8 @@
  *     run_adapter.c what only adapters need
  *     run_fault.c   carries out what the schedule says: clients and links
  *     run_node.c    what faults do to nodes, and how nodes come back
+ *     run_clock.c   the wall clocks of nodes
+ *     run_replica.c replicas that lag, for failovers
  *     run_loading.c stands for a server that is loading its data
  *     run_order.c   faults that are an order to the server: refuse writes, evict, flush scripts
  *
@@ -50,6 +52,7 @@ struct run_lease {
 };
 
 struct run;
+struct run_replica;
 
 struct run_client {
     struct run *run;
@@ -77,6 +80,7 @@ struct run_node {
     uint32_t downs;       /* active faults that keep it down */
     int32_t down_fault;   /* the fault that took it down last */
     int64_t down_ns;      /* when */
+    uint8_t down_cause;   /* CAUSE_RESTART or CAUSE_FAILOVER */
     int64_t frozen_ns;    /* since when */
     int64_t rate_ppm;     /* of its wall clock */
     int32_t clock_fault;  /* a jump whose effect is still to be looked at, or HISTORY_NO_FAULT */
@@ -121,6 +125,7 @@ struct run {
     struct run_fault faults[SCENARIO_FAULTS_MAX];
     int32_t node_count;
     struct run_node nodes[LOCK_NODES_MAX];
+    struct run_replica *replicas[LOCK_NODES_MAX]; /* NULL where no failover is planned */
     int nowhere_fd; /* a port that is ours and refuses connections: stands for a node that is away
                      */
     int nowhere_port;
@@ -193,11 +198,25 @@ void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight
 /* ---- run_node.c ---- */
 MUST_USE struct result run_nodes_start(struct run *run, struct text *why);
 MUST_USE struct result run_nodes_wait(struct run *run, struct text *why); /* all up, at first */
+/* Which shims a node needs: only what the plan's faults will do to it. */
+void run_node_needs(const struct run *run, int32_t index, struct node_options *options);
 void run_node_begin(struct run *run, uint32_t k, int32_t node);
 void run_node_end(struct run *run, uint32_t k, int32_t node);
 void run_nodes_look(struct run *run); /* at those that start; reports those that died */
 bool run_nodes_up(const struct run *run);
 void run_nodes_end(struct run *run);
+
+/* ---- run_clock.c ---- */
+void run_clock_jump(struct run *run, uint32_t k, int32_t node);
+void run_clock_rate(struct run *run, uint32_t k, int32_t node, int64_t rate_ppm);
+/* Look at the jump that is still to be looked at (run_node.clock_fault); the node is up. */
+void run_clock_show(struct run *run, int32_t node);
+
+/* ---- run_replica.c ---- */
+MUST_USE struct result run_replicas_start(struct run *run, struct text *why);
+/* The node dies and its replica stands in its place; false if there is none. */
+bool run_replica_promote(struct run *run, int32_t node);
+void run_replicas_end(struct run *run);
 
 /* ---- run_loading.c: a node that answers LOADING, as after a restart ---- */
 MUST_USE struct result run_loading_start(struct run *run, struct text *why);

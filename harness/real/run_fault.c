@@ -196,7 +196,6 @@ static void run_fault_client_begin(struct run *run, uint32_t k, int32_t client)
         run_fault_client_show(run, k, client, 1);
     } else if (fault->kind == FAULT_SLOW) {
         run_client_slow(run, client, fault->amount_ns, fault->jitter_ns);
-        run_fault_client_show(run, k, client, fault->amount_ns);
     } else if (fault->kind == FAULT_CLOCK_JUMP) {
         run_client_clock(run, client, k, fault->amount_ns,
                          clock_page_rate_ppm(&run->controls->clients[client].monotonic));
@@ -213,6 +212,10 @@ static void run_fault_client_end(struct run *run, uint32_t k, int32_t client)
         run_client_thaw(run, client);
     } else if (fault->kind == FAULT_SLOW) {
         run_client_slow(run, client, 0, 0);
+        int64_t steps = atomic_load(&run->controls->clients[client].slow_steps);
+        if (steps > 0) {
+            run_fault_client_show(run, k, client, steps);
+        }
     } else if (fault->kind == FAULT_CLOCK_RATE) {
         run_client_clock(run, client, k, 0, CLOCK_PAGE_PPM);
     }

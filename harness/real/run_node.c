@@ -5,11 +5,7 @@
 
 #include <time.h>
 
-enum {
-    RUN_NODE_POLL_US = 1000,
-    RUN_CLOCK_TRIES = 20,
-    RUN_CLOCK_SLACK_MS = 20, /* what a look at a clock over a socket may be off */
-};
+enum { RUN_NODE_POLL_US = 1000 };
 
 static const struct fault *run_node_fault(const struct run *run, uint32_t k)
 {
@@ -36,8 +32,7 @@ static void run_node_show(struct run *run, uint32_t k, int32_t node, int64_t obs
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
-/* Which shims a node needs: only what the plan's faults will do to it. */
-static void run_node_needs(const struct run *run, int32_t index, struct node_options *options)
+void run_node_needs(const struct run *run, int32_t index, struct node_options *options)
 {
     for (size_t k = 0; k < run->plan->scenario.fault_count; k++) {
         const struct fault *fault = &run->plan->scenario.faults[k];
@@ -145,8 +140,6 @@ static struct result run_node_read_keys(struct run *run, int32_t node, struct ke
     return RESULT_OK;
 }
 
-static void run_node_show_clock(struct run *run, int32_t node);
-
 /* What the fault did is known now: how many keys were there when it struck and are not any more. */
 static void run_node_show_loss(struct run *run, const struct keys_restart *restart)
 {
@@ -182,7 +175,7 @@ static void run_node_forget(struct run *run, int32_t node)
     struct keys_restart restart = {
         .node = node,
         .fault = target->down_fault,
-        .cause = CAUSE_RESTART,
+        .cause = target->down_cause,
         .lost_ns = target->down_ns,
         .back_ns = target->down_ns,
     };
@@ -209,19 +202,19 @@ static void run_node_back(struct run *run, int32_t node)
         struct keys_restart restart = {
             .node = node,
             .fault = target->down_fault,
-            .cause = CAUSE_RESTART,
+            .cause = target->down_cause,
             .lost_ns = target->down_ns,
             .back_ns = loop_now_ns(),
             .found = found,
             .found_count = found_count,
         };
-        if (!run_node_forgets(run)) {
+        if (!run_node_forgets(run) || target->down_cause == CAUSE_FAILOVER) {
             run_node_show_loss(run, &restart);
         }
         keys_restarted(run->keys, &restart);
         proxy_node_set(run->proxy, node, (uint16_t)target->node.port);
         if (target->clock_fault != HISTORY_NO_FAULT) {
-            run_node_show_clock(run, node);
+            run_clock_show(run, node);
         }
         if (target->refuse_fault != HISTORY_NO_FAULT) {
             run_order_refuse(run, (uint32_t)target->refuse_fault, node);
@@ -270,6 +263,7 @@ static void run_node_down(struct run *run, uint32_t k, int32_t node)
         return; /* it showed no effect: that is what the history says */
     }
     target->down_ns = loop_now_ns();
+    target->down_cause = CAUSE_RESTART;
     if (kind == FAULT_POWER_LOSS) {
         struct random_stream random =
             random_stream_at("power loss", k * LOCK_NODES_MAX + (uint64_t)node, run->plan->seed);
@@ -298,6 +292,23 @@ static void run_node_restart(struct run *run, int32_t node)
     }
     run_node_fail(run, node_start(&target->node, &text), &text);
     loop_alarm_set(&run->nodes_alarm, loop_now_ns() + RUN_NODE_POLL_US * NS_PER_US);
+}
+
+/* The node dies, its replica takes over; what that has is asked once all replies are in. */
+static void run_node_fail_over(struct run *run, uint32_t k, int32_t node)
+{
+    struct run_node *target = &run->nodes[node];
+    int64_t now_ns = loop_now_ns();
+    if (!run_replica_promote(run, node)) {
+        return; /* it was promoted before: no effect, as the history says */
+    }
+    target->down_fault = (int32_t)k;
+    target->down_ns = now_ns;
+    target->down_cause = CAUSE_FAILOVER;
+    target->freezes = 0;
+    target->node.state = NODE_STARTING; /* for run_nodes_look */
+    proxy_node_set(run->proxy, node, (uint16_t)run->nowhere_port);
+    loop_alarm_set(&run->nodes_alarm, now_ns + RUN_NODE_POLL_US * NS_PER_US);
 }
 
 /* ---- frozen --------------------------------------------------------------------------------- */
@@ -340,107 +351,7 @@ static void run_node_thaw(struct run *run, uint32_t k, int32_t node)
         proxy_let_go(run->proxy, held.client, node, DIRECTION_REPLY);
     }
     if (target->clock_fault != HISTORY_NO_FAULT && target->node.state == NODE_UP) {
-        run_node_show_clock(run, node);
-    }
-}
-
-/* ---- clocks --------------------------------------------------------------------------------- */
-
-/* Look at the clock until it shows what it should: a busy machine delays the look, not the clock */
-static bool run_node_clock_is(struct run *run, int32_t node, int64_t expected_ns,
-                              int64_t *offset_ns)
-{
-    char memory[WHY_BYTES];
-    struct text text = text_over(memory, sizeof memory);
-    for (int i = 0; i < RUN_CLOCK_TRIES; i++) {
-        struct result seen = node_clock_offset(&run->nodes[node].node, offset_ns, &text);
-        if (result_failed(seen)) {
-            run_fail(run, seen, text.data);
-            return true;
-        }
-        int64_t off_ns =
-            *offset_ns > expected_ns ? *offset_ns - expected_ns : expected_ns - *offset_ns;
-        if (off_ns < RUN_CLOCK_SLACK_MS * NS_PER_MS) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A jump shows itself in TIME over a direct connection. */
-static void run_node_show_clock(struct run *run, int32_t node)
-{
-    struct run_node *target = &run->nodes[node];
-    uint32_t k = (uint32_t)target->clock_fault;
-    int64_t offset_ns = 0;
-    target->clock_fault = HISTORY_NO_FAULT;
-    if (target->rate_ppm == CLOCK_PAGE_PPM &&
-        !run_node_clock_is(run, node, target->offset_ns, &offset_ns)) {
-        char memory[WHY_BYTES];
-        struct text text = text_over(memory, sizeof memory);
-        text_add(&text, "fault %u: the clock of node %d should be ", k + 1, node + 1);
-        duration_print_rounded(target->offset_ns, &text);
-        text_add(&text, " off and shows ");
-        duration_print_rounded(offset_ns, &text);
-        run_fail(run, result_error(ERROR_ENVIRONMENT), text.data);
-        return;
-    }
-    if (target->rate_ppm != CLOCK_PAGE_PPM) {
-        offset_ns = run_node_fault(run, k)->amount_ns; /* a moving clock has no single offset */
-    }
-    run_node_show(run, k, node, offset_ns);
-}
-
-static void run_node_jump(struct run *run, uint32_t k, int32_t node)
-{
-    struct run_node *target = &run->nodes[node];
-    int64_t amount_ns = run_node_fault(run, k)->amount_ns;
-    node_clock_set(&target->node, amount_ns, target->rate_ppm);
-    keys_clock_changed(run->keys, &(struct keys_clock_change){
-                                      .node = node,
-                                      .fault = (int32_t)k,
-                                      .true_ns = loop_now_ns(),
-                                      .jump_ns = amount_ns,
-                                      .rate_ppm = target->rate_ppm,
-                                  });
-    target->offset_ns += amount_ns;
-    target->clock_fault = (int32_t)k;
-    if (target->node.state == NODE_UP) {
-        run_node_show_clock(run, node);
-    }
-}
-
-static void run_node_rate(struct run *run, uint32_t k, int32_t node, int64_t rate_ppm)
-{
-    struct run_node *target = &run->nodes[node];
-    char memory[WHY_BYTES];
-    struct text text = text_over(memory, sizeof memory);
-    int64_t offset_ns = 0;
-    int64_t now_ns = loop_now_ns();
-    bool up = target->node.state == NODE_UP;
-    if (up) {
-        run_node_fail(run, node_clock_offset(&target->node, &offset_ns, &text), &text);
-    }
-    node_clock_set(&target->node, 0, rate_ppm);
-    keys_clock_changed(run->keys, &(struct keys_clock_change){
-                                      .node = node,
-                                      .fault = (int32_t)k,
-                                      .true_ns = now_ns,
-                                      .rate_ppm = rate_ppm,
-                                  });
-    target->rate_ppm = rate_ppm;
-    struct run_fault *fault = &run->faults[k];
-    if (rate_ppm != CLOCK_PAGE_PPM) {
-        fault->measured_ns[node] = up ? offset_ns : TIME_NEVER;
-        return;
-    }
-    /* It ends: how far the clock has drifted since the beginning tells at what rate it went. */
-    int64_t passed_ns = now_ns - fault->begun_ns;
-    if (up && fault->measured_ns[node] != TIME_NEVER && passed_ns > 0) {
-        int64_t drift_ns = offset_ns - fault->measured_ns[node];
-        target->offset_ns += drift_ns;
-        run_node_show(run, k, node,
-                      CLOCK_PAGE_PPM + (int64_t)((double)drift_ns / (double)passed_ns * 1e6));
+        run_clock_show(run, node);
     }
 }
 
@@ -455,15 +366,17 @@ void run_node_begin(struct run *run, uint32_t k, int32_t node)
                fault->kind == FAULT_SHUTDOWN) {
         run_node_down(run, k, node);
     } else if (fault->kind == FAULT_CLOCK_JUMP) {
-        run_node_jump(run, k, node);
+        run_clock_jump(run, k, node);
     } else if (fault->kind == FAULT_CLOCK_RATE) {
-        run_node_rate(run, k, node, fault->rate_ppm);
+        run_clock_rate(run, k, node, fault->rate_ppm);
     } else if (fault->kind == FAULT_REFUSE_WRITES) {
         run_order_refuse(run, k, node);
     } else if (fault->kind == FAULT_SCRIPT_FLUSH) {
         run_order_flush_scripts(run, k, node);
     } else if (fault->kind == FAULT_EVICT) {
         run_order_evict(run, k, node);
+    } else if (fault->kind == FAULT_FAILOVER) {
+        run_node_fail_over(run, k, node);
     }
 }
 
@@ -476,7 +389,7 @@ void run_node_end(struct run *run, uint32_t k, int32_t node)
                fault->kind == FAULT_SHUTDOWN) {
         run_node_restart(run, node);
     } else if (fault->kind == FAULT_CLOCK_RATE) {
-        run_node_rate(run, k, node, CLOCK_PAGE_PPM);
+        run_clock_rate(run, k, node, CLOCK_PAGE_PPM);
     } else if (fault->kind == FAULT_REFUSE_WRITES) {
         run_order_accept(run, k, node);
     }

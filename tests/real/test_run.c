@@ -376,3 +376,34 @@ Test(run, a_missing_server_is_one_sentence)
     cr_assert(strstr(story.why, "cannot start redis-server") != NULL, "%s", story.why);
     cr_assert(strstr(story.why, "apt-get install redis-server") != NULL, "%s", story.why);
 }
+
+#define REPLICATED                                                                                 \
+    "version: 1\nname: story\nabout: a test\nsource: nowhere\n"                                    \
+    "lock: {algorithm: redlock, ttl: 2s, node_timeout: 500ms}\n"                                   \
+    "clients: {count: 1, hold: 300ms}\nduration: 5s\nexpect: {exclusion: pass}\nfaults:\n"
+
+Test(run, a_promoted_replica_that_lags_has_not_got_the_key)
+{
+    story_must_run(
+        &story,
+        REPLICATED
+        "  - {on: client 1 after_granted, do: failover, target: node 2, lag: 10s}\n" THREE_NODES,
+        1);
+    const struct history_event *lost = story_find(&story, HISTORY_NODE, HISTORY_KEY_LOST, 0);
+    cr_assert_not_null(lost);
+    cr_assert_eq(lost->node, 1);
+    cr_assert_eq(lost->cause, CAUSE_FAILOVER);
+    cr_assert_eq(effect_of(FAULT_FAILOVER)->number[1], 1);
+}
+
+Test(run, a_promoted_replica_in_step_has_the_key)
+{
+    story_must_run(
+        &story,
+        REPLICATED
+        "  - {on: client 1 before_release, do: failover, target: node 2, lag: 1ms}\n" THREE_NODES,
+        1);
+    cr_assert_eq(story_count(&story, HISTORY_NODE, HISTORY_KEY_LOST), 0);
+    cr_assert_eq(story_count(&story, HISTORY_NODE, HISTORY_KEY_BACK), 1);
+    cr_assert_eq(effect_of(FAULT_FAILOVER)->number[1], 0);
+}
