@@ -10,7 +10,7 @@
  * checks the unique value lets in whoever read last, so there only lost updates count (antirez
  * 2016).
  */
-enum { WRITES_KEPT = 4 };
+enum { WRITES_KEPT = 8 };
 
 struct store_write {
     int64_t version;
@@ -61,6 +61,9 @@ static void store_violated(struct store_integrity *store, const struct ledger *l
     if (other != NULL) {
         finding.evidence[finding.evidence_count++] = other->index;
         finding.blamed = blame_meeting(ledger, other->process, event->process, event->resource);
+    } else {
+        const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+        finding.blamed = claim == NULL ? finding.blamed : blame_late(ledger, claim);
     }
     check_fail(&store->result, &finding);
 }
