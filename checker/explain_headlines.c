@@ -118,10 +118,21 @@ static void say_ownership(const struct telling *telling)
     put_time(text, command->time_ns);
 }
 
+/* The last operation of the evidence: a grant may stand before the ends of its keys or behind. */
+static const struct history_event *operation_of(const struct telling *telling)
+{
+    const struct history_event *operation = telling_evidence(telling, 0);
+    for (uint32_t i = 0; i < telling->result->evidence_count; i++) {
+        const struct history_event *event = telling_evidence(telling, i);
+        operation = event->kind == HISTORY_OP ? event : operation;
+    }
+    return operation;
+}
+
 static void say_validity(const struct telling *telling)
 {
     struct text *text = telling->text;
-    const struct history_event *grant = telling_evidence(telling, 0);
+    const struct history_event *grant = operation_of(telling);
     int64_t left_ns = telling->result->number[0];
     if (telling->result->reason == SPENT_WHEN_GRANTED) {
         put_granted(telling, grant);
@@ -216,11 +227,7 @@ static void say_truth(const struct telling *telling)
 {
     struct text *text = telling->text;
     const int64_t *number = telling->result->number;
-    const struct history_event *event = telling_evidence(telling, 0);
-    for (uint32_t i = 0; i < telling->result->evidence_count; i++) {
-        const struct history_event *other = telling_evidence(telling, i);
-        event = other->kind == HISTORY_OP ? other : event;
-    }
+    const struct history_event *event = operation_of(telling);
     put_client(telling, event->process);
     switch (telling->result->reason) {
     case GRANTED_WITHOUT_MAJORITY:

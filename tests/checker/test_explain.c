@@ -276,3 +276,64 @@ Test(explain, tells_of_leak)
         "What to do: report it, with this history.\n";
     cr_assert_str_eq(tell("no_leak", lines), expected);
 }
+
+/* The sentence alone. */
+static const char *headline(const char *check, const char *lines)
+{
+    static struct story story;
+    story_read(&story, lines);
+    struct check_result result = story_judge(&story, check);
+    struct explain_history history = {
+        .header = &story.header, .events = story.events, .count = story.count};
+    struct text text = text_over(story_memory, sizeof story_memory);
+    explain_headline(&history, check_find(check), &result, &text);
+    return story_memory;
+}
+
+Test(explain, headline_of_a_grant_whose_keys_had_ended_before_names_its_client)
+{
+    static const char lines[] =
+        HEADER ASK(1, 1) SET3(5, 1, "a", 1005) KEYS_EXPIRE GRANT(1100, 1, "a", 2000);
+    cr_assert_str_eq(headline("validity", lines),
+                     "validity: client 1's lease of r0 was to run for another 900.000 ms when only "
+                     "0 of 5 nodes had its key");
+}
+
+Test(explain, headline_of_a_pass_says_how_much_was_judged)
+{
+    static const char lines[] = HEADER CLIENT_1_HOLDS;
+    cr_assert_str_eq(headline("exclusion", lines), "exclusion: 1 judged, none violated");
+}
+
+Test(explain, headline_of_unknown_says_what_is_missing)
+{
+    static const char lines[] = HEADER ASK(1, 1) REFUSE(4, 1);
+    cr_assert_str_eq(headline("exercised", lines),
+                     "exercised: the lock was never granted, so nothing was tried");
+}
+
+Test(explain, headline_of_a_late_notice_says_how_late)
+{
+    static const char lines[] =
+        HEADER CLIENT_1_HOLDS ENTER(11, 1) ASK(1100, 2) GRANT(1105, 2, "b", 2090) LOST(1305, 1);
+    cr_assert_str_eq(headline("loss_notice", lines),
+                     "loss_notice: client 1 was told that it had lost r0 only 200.000 ms after "
+                     "client 2 had been granted it");
+}
+
+Test(explain, headline_of_fences_names_both)
+{
+    static const char lines[] =
+        HEADER ASK(1, 1) GRANT_FENCE(2, 1, 8) FREE(3, 1) FREED(4, 1) ASK(5, 2) GRANT_FENCE(6, 2, 7);
+    cr_assert_str_eq(headline("fence_order", lines),
+                     "fence_order: client 2 was granted r0 at 0.006 s with fence 7 after client 1 "
+                     "with fence 8");
+}
+
+Test(explain, headline_of_a_gap_says_how_long)
+{
+    static const char lines[] = HEADER ASK(10, 1) RUN_ENDS(1600);
+    cr_assert_str_eq(headline("fault_tolerance", lines),
+                     "fault_tolerance: r0 was asked for in vain for 1.590 s although a majority of "
+                     "nodes was healthy; ttl + bound allow 1.500 s");
+}
