@@ -181,6 +181,7 @@ install-lib: $(BUILD)/install/liblockcore.a ## install the library, its headers 
 	@for header in $(filter-out $(INSTALL_PRIVATE),$(INSTALL_HEADERS)); do \
 	    case $$header in lockcore/*) to=$$header ;; *) to=lockcore/$$header ;; esac; \
 	    install -D -m 644 $$header $(INSTALL_ROOT)/include/$$to; done
+	@install -m 644 lockcore/drivers/lockcore.h $(INSTALL_ROOT)/include/lockcore/lockcore.h
 	@sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(VERSION)|' \
 	    lockcore/lockcore.pc.in > $(INSTALL_ROOT)/lib/pkgconfig/lockcore.pc
 

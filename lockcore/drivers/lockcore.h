@@ -7,9 +7,11 @@
  *     drivers/redis.h      commands and replies only
  *
  *     cc guard.c $(pkg-config --cflags --libs lockcore)
+ *
+ * Installed as <lockcore/lockcore.h>. It stands here because the core itself knows no driver.
  */
-#ifndef LOCKCORE_LOCKCORE_H
-#define LOCKCORE_LOCKCORE_H
+#ifndef LOCKCORE_DRIVERS_LOCKCORE_H
+#define LOCKCORE_DRIVERS_LOCKCORE_H
 
 #include "lockcore/algorithms.h"
 #include "lockcore/command.h"
