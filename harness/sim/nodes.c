@@ -189,9 +189,6 @@ void sim_command_execute(struct sim *sim, struct sim_command *command)
         sim_key_expire(sim, command->node, ask.resource);
     }
     redis_model_command(model, &ask, &sim->answer);
-    if (sim->answer.f == HISTORY_KEY_SET || sim->answer.f == HISTORY_KEY_EXTENDED) {
-        redis_model_note(model, ask.resource, ask.true_ns + message->command.ttl_ms * NS_PER_MS);
-    }
     if (sim->answer.touched) {
         if (sim->answer.f == HISTORY_NODE_ERROR) {
             sim_node_seen(sim, command->node, FAULT_REFUSE_WRITES);

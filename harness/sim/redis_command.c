@@ -35,6 +35,7 @@ static void redis_expire_in(struct redis_call *call, int64_t ttl_ms)
 {
     call->cell->expires = true;
     call->cell->expire_ms = call->ask->wall_ns / NS_PER_MS + ttl_ms;
+    call->cell->sound_ns = call->ask->true_ns + ttl_ms * NS_PER_MS;
 }
 
 static void redis_create(struct redis_call *call)

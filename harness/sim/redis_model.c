@@ -212,12 +212,6 @@ const struct redis_cell *redis_model_cell(const struct redis_model *model, uint3
     return &model->cells[resource];
 }
 
-void redis_model_note(struct redis_model *model, uint32_t resource, int64_t sound_ns)
-{
-    ASSERT(resource < model->resource_count);
-    model->cells[resource].sound_ns = sound_ns;
-}
-
 void redis_model_remove(struct redis_model *model, uint32_t resource, int64_t true_ns)
 {
     struct redis_cell *cell = &model->cells[resource];

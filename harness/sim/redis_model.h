@@ -29,8 +29,7 @@ struct redis_cell {
     bool counted; /* there is a fence counter */
     int64_t expire_ms;
     int64_t fence;
-    int64_t sound_ns; /* when it would expire in true time if the clock stayed as it is; the
-                         world's own note */
+    int64_t sound_ns; /* when it would expire in true time on a sound clock: tells the cause */
 };
 
 struct redis_shape {
@@ -69,7 +68,6 @@ bool redis_cell_expired(const struct redis_cell *cell, int64_t wall_ns);
 int64_t redis_cell_end_ns(const struct redis_cell *cell);
 
 const struct redis_cell *redis_model_cell(const struct redis_model *model, uint32_t resource);
-void redis_model_note(struct redis_model *model, uint32_t resource, int64_t sound_ns);
 
 /* Remove a key: its time is up, or memory is short. The removal is a write like any other. */
 void redis_model_remove(struct redis_model *model, uint32_t resource, int64_t true_ns);
