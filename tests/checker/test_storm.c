@@ -1,0 +1,126 @@
+/* test_storm.c: whatever a history says, every verdict has its evidence, and every story is told.
+ */
+#include "base/random.h"
+#include "checker/report/html.h"
+#include "tests/checker/story.h"
+
+enum { PROCESSES = 4, NODES = 5, RESOURCES = 2, STORMS = 4000, EVENTS = 120, VALUES = 6 };
+
+static struct story storm;
+
+static void fill_values(struct random_stream *stream, struct history_event *event)
+{
+    uint64_t word = random_word(stream);
+    event->flags = (uint8_t)(word & 15);
+    event->value.bytes[0] = (uint8_t)(1 + random_below(stream, VALUES));
+    event->owner.bytes[0] = (uint8_t)(1 + random_below(stream, VALUES));
+    event->fence = 1 + (int64_t)random_below(stream, 5);
+    event->until_ns = event->time_ns + (int64_t)random_below(stream, 2000) - 500;
+    event->version = (int64_t)random_below(stream, 6);
+    event->basis = (int64_t)random_below(stream, 6);
+    event->cause = (uint8_t)random_below(stream, HISTORY_CAUSES);
+}
+
+/* Mostly operations and keys; what an f needs to be read from a file is there. */
+static struct history_event random_event(struct random_stream *stream, uint8_t open[PROCESSES],
+                                         int64_t time_ns)
+{
+    struct history_event event = {.time_ns = time_ns, .process = HISTORY_NOBODY};
+    event.node = HISTORY_NO_NODE;
+    event.fault = HISTORY_NO_FAULT;
+    event.f = (uint8_t)random_below(stream, HISTORY_FS);
+    event.kind = (uint8_t)history_f_kind(event.f);
+    event.resource = (uint32_t)random_below(stream, RESOURCES);
+    fill_values(stream, &event);
+    bool anybody = event.kind != HISTORY_NODE && event.kind != HISTORY_FAULT;
+    event.process = (int32_t)random_below(stream, PROCESSES + (anybody ? 0 : 1));
+    event.process = event.process == PROCESSES ? HISTORY_NOBODY : event.process;
+    if (event.kind == HISTORY_OP) {
+        uint8_t *mine = &open[event.process];
+        event.f = *mine == 0 ? event.f : (uint8_t)(*mine - 1);
+        event.type = *mine == 0 ? HISTORY_INVOKE : (uint8_t)(1 + random_below(stream, 3));
+        *mine = *mine == 0 ? (uint8_t)(event.f + 1) : 0;
+    } else if (event.kind == HISTORY_NODE) {
+        event.node = (int32_t)random_below(stream, NODES);
+    } else if (event.kind == HISTORY_FAULT) {
+        event.node = (int32_t)random_below(stream, NODES + 1) - 1;
+        event.fault = (int32_t)random_below(stream, 3);
+        event.fault_kind = (uint8_t)random_below(stream, FAULT_KINDS);
+    }
+    return event;
+}
+
+static void make_storm(uint64_t seed)
+{
+    struct random_stream stream = random_stream("storm", seed);
+    bool counted = random_below(&stream, 4) > 0;
+    storm.header = (struct history_header){
+        .format = HISTORY_FORMAT,
+        .node_count = counted ? NODES : 0,
+        .client_count = counted ? PROCESSES - 1 : 0,
+        .resource_count = counted ? RESOURCES : 0,
+        .fault_count = counted ? 3 : 0,
+        .ttl_ns = (int64_t)random_below(&stream, 4) * 200,
+        .bound_ns = (int64_t)random_below(&stream, 3) * 100,
+        .promises_validity = random_below(&stream, 2) == 0,
+        .value_check = random_below(&stream, 2) == 0,
+    };
+    uint8_t open[PROCESSES] = {0};
+    int64_t time_ns = 0;
+    storm.count = EVENTS;
+    for (size_t i = 0; i < EVENTS; i++) {
+        time_ns += (int64_t)random_below(&stream, 60);
+        storm.events[i] = random_event(&stream, open, time_ns);
+        storm.events[i].index = i;
+    }
+}
+
+static void assert_sound(const struct check_result *result, const char *check, uint64_t seed)
+{
+    cr_assert_leq(result->evidence_count, CHECK_EVIDENCE_MAX);
+    for (uint8_t i = 0; i < result->evidence_count; i++) {
+        cr_assert_lt(result->evidence[i], (uint64_t)EVENTS, "%s, seed %lu", check, seed);
+        cr_assert(i == 0 || result->evidence[i - 1] < result->evidence[i], "%s, seed %lu", check,
+                  seed);
+    }
+    bool failed = result->verdict == VERDICT_FAIL;
+    cr_assert_eq(failed, result->violations > 0, "%s, seed %lu", check, seed);
+    cr_assert_eq(failed, result->evidence_count > 0, "%s, seed %lu", check, seed);
+    cr_assert_eq(failed, result->grade != GRADE_NONE, "%s, seed %lu", check, seed);
+    cr_assert(result->verdict != VERDICT_PASS || result->judged > 0, "%s, seed %lu", check, seed);
+    bool named = result->blame == BLAME_ASSUMPTION || result->blame == BLAME_DEPLOYMENT;
+    cr_assert_eq(named, result->assumption != ASSUMPTION_NONE, "%s, seed %lu", check, seed);
+}
+
+Test(storm, every_verdict_has_its_evidence_and_every_story_is_told)
+{
+    static char memory[HTML_BYTES_MAX];
+    uint64_t fails[32] = {0};
+    for (uint64_t seed = 1; seed <= STORMS; seed++) {
+        make_storm(seed);
+        size_t bytes = judge_bytes(&storm.header, JUDGE_ALL);
+        struct judge *judge = judge_init(memory_resize(NULL, bytes), &storm.header, JUDGE_ALL);
+        for (size_t i = 0; i < storm.count; i++) {
+            judge_event(judge, &storm.events[i]);
+        }
+        judge_finish(judge);
+        struct explain_history history = {
+            .header = &storm.header, .events = storm.events, .count = storm.count};
+        const struct check_result *results[32];
+        for (size_t i = 0; i < check_count(); i++) {
+            results[i] = judge_result(judge, i);
+            assert_sound(results[i], check_at(i)->name, seed);
+            fails[i] += results[i]->verdict == VERDICT_FAIL ? 1 : 0;
+        }
+        struct html_page page = {
+            .history = &history, .results = results, .result_count = check_count()};
+        struct text text = text_over(memory, sizeof memory);
+        html_print(&page, &text);
+        cr_assert_not(text.cut, "seed %lu", seed);
+        memory_release(judge);
+    }
+    for (size_t i = 0; i < check_count(); i++) {
+        bool can_fail = strcmp(check_at(i)->name, "exercised") != 0;
+        cr_assert_eq(can_fail, fails[i] > 0, "%s failed %lu times", check_at(i)->name, fails[i]);
+    }
+}
