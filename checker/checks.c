@@ -9,9 +9,11 @@
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
 
 static const struct check *const checks[] = {
-    &check_exclusion,   &check_section_exclusion, &check_store_integrity,  &check_fence_order,
-    &check_ownership,   &check_validity,          &check_deadlock_freedom, &check_fault_tolerance,
-    &check_loss_notice, &check_no_leak,           &check_result_truth,     &check_exercised,
+    &check_exclusion,    &check_section_exclusion, &check_store_integrity,
+    &check_fence_order,  &check_ownership,         &check_validity,
+    &check_linearizable, &check_deadlock_freedom,  &check_fault_tolerance,
+    &check_loss_notice,  &check_no_leak,           &check_result_truth,
+    &check_exercised,
 };
 
 size_t check_count(void)

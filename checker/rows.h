@@ -10,6 +10,7 @@ extern const struct check check_store_integrity;
 extern const struct check check_fence_order;
 extern const struct check check_ownership;
 extern const struct check check_validity;
+extern const struct check check_linearizable;
 extern const struct check check_deadlock_freedom;
 extern const struct check check_fault_tolerance;
 extern const struct check check_loss_notice;
