@@ -38,6 +38,19 @@ static void keys_defer(struct keys *keys, struct keys_entry *entry, const struct
     deferred->waits = entry->pending;
 }
 
+/* Does a fact of the same client wait before place `end`? Its commands run in their order. */
+static bool deferred_before(const struct keys *keys, const struct keys_entry *entry,
+                            int32_t process, uint32_t end)
+{
+    for (uint32_t i = 0; i < end; i++) {
+        const struct keys_deferred *deferred = &keys->deferred[i];
+        if (deferred->entry == entry && deferred->fact.process == process) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
  * A command on the key is answered, or never will be: look again at what waits for that. Each one
  * taken may make another agree, so it begins anew; it ends because each turn takes one away.
@@ -53,7 +66,8 @@ static void deferred_review(struct keys *keys, const struct keys_entry *entry, i
     uint32_t i = 0;
     while (i < keys->deferred_count) {
         const struct keys_deferred *deferred = &keys->deferred[i];
-        if (deferred->entry == entry && deferred_take(keys, i, deferred->waits == 0)) {
+        if (deferred->entry == entry && !deferred_before(keys, entry, deferred->fact.process, i) &&
+            deferred_take(keys, i, deferred->waits == 0)) {
             i = 0;
         } else {
             i++;
@@ -191,20 +205,42 @@ static bool deferred_episode(struct keys *keys, struct keys_entry *entry,
     return false;
 }
 
+/* No other answer can explain `fact`: what waits for it is taken first, the oldest first. */
+static void keys_settle_all(struct keys *keys, struct keys_entry *entry,
+                            const struct keys_fact *fact)
+{
+    uint32_t i = 0;
+    while (i < keys->deferred_count) {
+        if (keys->deferred[i].entry != entry) {
+            i++;
+            continue;
+        }
+        (void)deferred_take(keys, i, true);
+        if (!deferred_before(keys, entry, fact->process, keys->deferred_count) &&
+            keys_take(keys, entry, fact, false)) {
+            return;
+        }
+    }
+    (void)keys_take(keys, entry, fact, true);
+}
+
 /* What the reply says about one key of the command. */
 static void keys_learn(struct keys *keys, struct keys_entry *entry,
                        const struct keys_passage *passage, bool yes)
 {
-    struct keys_fact fact = {passage->command, passage->process, yes, 0};
-    fact.true_ns = deferred_first_ns(keys, entry, passage->true_ns);
+    struct keys_fact fact = {passage->command, passage->process, yes, passage->true_ns,
+                             deferred_first_ns(keys, entry, passage->true_ns)};
     bool alone = entry->pending == 1;
-    if (keys_take(keys, entry, &fact, false) || deferred_episode(keys, entry, &fact)) {
+    bool first = !deferred_before(keys, entry, passage->process, keys->deferred_count);
+    if ((first && keys_take(keys, entry, &fact, false)) || deferred_episode(keys, entry, &fact)) {
         return;
     }
-    if (!alone || !keys_take(keys, entry, &fact, true)) {
-        fact.true_ns = passage->true_ns;
-        keys_defer(keys, entry, &fact);
+    if (alone) {
+        keys_settle_all(keys, entry, &fact);
+        return;
     }
+    fact.recorded_ns = passage->true_ns;
+    keys_defer(keys, entry, &fact);
 }
 
 void keys_answered(struct keys *keys, const struct keys_passage *passage,

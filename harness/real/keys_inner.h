@@ -86,6 +86,7 @@ struct keys_past {
     int64_t earliest_ns;
     int64_t latest_ns;
     int64_t true_ns; /* when the reply to `command` came */
+    int64_t recorded_ns;
     struct keys_command command;
 };
 
@@ -112,8 +113,9 @@ struct keys_entry {
 struct keys_fact {
     const struct keys_command *command;
     int32_t process;
-    bool yes;        /* the command had its effect */
-    int64_t true_ns; /* when the reply came */
+    bool yes;            /* the command had its effect */
+    int64_t true_ns;     /* when the reply came */
+    int64_t recorded_ns; /* the time of its event: earlier if what followed from it came first */
 };
 
 enum keys_agreement {

@@ -42,7 +42,13 @@ void keys_clock_changed(struct keys *keys, const struct keys_clock_change *chang
         if (!entry->present || !entry->has_ttl) {
             continue;
         }
+        bool perhaps_over = entry->earliest_ns <= change->true_ns;
         keys_entry_recompute(clock, entry);
+        if (perhaps_over && entry->earliest_ns > change->true_ns) {
+            /* Gone already, or saved by the clock's step back: nobody can tell. */
+            entry->earliest_wall_ns = clock->base_wall_ns;
+            entry->earliest_ns = change->true_ns;
+        }
         if (change->jump_ns != 0 || rate_changed) {
             entry->cause = change->jump_ns != 0 ? CAUSE_CLOCK_JUMP : CAUSE_CLOCK_RATE;
             entry->fault = (int16_t)change->fault;

@@ -151,6 +151,7 @@ static void entry_remember(struct keys_entry *entry, const struct keys_fact *fac
         .earliest_ns = entry->earliest_ns,
         .latest_ns = entry->latest_ns,
         .true_ns = fact->true_ns,
+        .recorded_ns = fact->recorded_ns,
         .command = *fact->command,
     };
 }
@@ -161,7 +162,7 @@ static void keys_carry_out(struct keys *keys, struct keys_entry *entry,
 {
     const struct keys_command *command = fact->command;
     enum history_f f = keys_event_f(entry, fact);
-    struct history_event event = keys_event(keys, entry, f, fact->true_ns);
+    struct history_event event = keys_event(keys, entry, f, fact->recorded_ns);
     event.command = command->kind;
     event.process = fact->process;
     if (command->has_value) {
@@ -197,13 +198,13 @@ static void keys_correct(struct keys *keys, struct keys_entry *entry, const stru
     const struct keys_command *command = fact->command;
     bool compares = command->verb == KEYS_EXTEND_COMPARE || command->verb == KEYS_DELETE_COMPARE;
     if (entry->present && entry->has_ttl && command->sent_ns > entry->latest_ns) {
-        keys_expire(keys, entry, fact->true_ns);
+        keys_expire(keys, entry, fact->recorded_ns);
     } else if (entry->present) {
         keys_gone(keys, entry,
                   &(struct keys_ending){.f = HISTORY_KEY_LOST,
                                         .cause = CAUSE_NONE,
                                         .fault = HISTORY_NO_FAULT,
-                                        .true_ns = fact->true_ns});
+                                        .true_ns = fact->recorded_ns});
     }
     if (compares && fact->yes) {
         entry->present = true;
@@ -224,13 +225,14 @@ static void keys_try_maybe(struct keys *keys, struct keys_entry *entry,
     }
     entry->maybe_set = false;
     struct keys_command command = entry->maybe;
-    struct keys_fact maybe = {&command, entry->maybe_process, true, fact->true_ns};
+    struct keys_fact maybe = {&command, entry->maybe_process, true, fact->true_ns,
+                              fact->recorded_ns};
     enum keys_agreement agreement = keys_judge(entry, &maybe);
     if (agreement == KEYS_CONTRADICTS) {
         return;
     }
     if (agreement == KEYS_AGREES_EXPIRED) {
-        keys_expire(keys, entry, fact->true_ns);
+        keys_expire(keys, entry, fact->recorded_ns);
     }
     keys_carry_out(keys, entry, &maybe);
 }
@@ -259,12 +261,15 @@ static bool keys_take_past(struct keys *keys, struct keys_entry *entry,
     bool moves = f == HISTORY_KEY_SET || f == HISTORY_KEY_EXTENDED;
     after.present = moves || (f != HISTORY_KEY_DELETED && before.present);
     after.value = moves ? fact->command->value : before.value;
-    struct keys_fact last = {&past->command, past->process, past->yes, past->true_ns};
+    struct keys_fact last = {&past->command, past->process, past->yes, past->true_ns,
+                             past->recorded_ns};
     if (keys_judge(&before, fact) != KEYS_AGREES || keys_judge(&after, &last) != KEYS_AGREES) {
         return false;
     }
     struct keys_fact earlier = *fact;
-    earlier.true_ns = fact->true_ns < past->true_ns ? fact->true_ns : past->true_ns - 1;
+    if (earlier.recorded_ns >= past->recorded_ns) {
+        earlier.recorded_ns = past->recorded_ns - 1;
+    }
     *entry = before;
     keys_carry_out(keys, entry, &earlier);
     *entry = now;
@@ -277,8 +282,8 @@ void keys_take_episode(struct keys *keys, struct keys_entry *entry, const struct
     struct keys_entry now = *entry;
     struct keys_fact first = *set;
     struct keys_fact second = *deletion;
-    first.true_ns = now.past.true_ns - 2;
-    second.true_ns = now.past.true_ns - 1;
+    first.recorded_ns = now.past.recorded_ns - 2;
+    second.recorded_ns = now.past.recorded_ns - 1;
     entry->present = false;
     keys_carry_out(keys, entry, &first);
     keys_carry_out(keys, entry, &second);
@@ -292,15 +297,15 @@ bool keys_take(struct keys *keys, struct keys_entry *entry, const struct keys_fa
     if (agreement == KEYS_CONTRADICTS && keys_take_past(keys, entry, fact)) {
         return true;
     }
-    if (agreement == KEYS_CONTRADICTS && !force) {
-        return false;
+    if (agreement != KEYS_AGREES && !force) {
+        return false; /* an end that was perhaps not the ttl's: a deletion may be on its way */
     }
     if (agreement == KEYS_CONTRADICTS) {
         keys_try_maybe(keys, entry, fact);
         agreement = keys_judge(entry, fact);
     }
     if (agreement == KEYS_AGREES_EXPIRED) {
-        keys_expire(keys, entry, fact->true_ns);
+        keys_expire(keys, entry, fact->recorded_ns);
     } else if (agreement == KEYS_CONTRADICTS) {
         keys_correct(keys, entry, fact);
     }

@@ -2,6 +2,7 @@
 #ifndef TESTS_REAL_LINKS_H
 #define TESTS_REAL_LINKS_H
 
+#include "harness/real/guard.h"
 #include "harness/real/node.h"
 #include "harness/real/proxy.h"
 #include "tests/real/place.h"
@@ -21,6 +22,7 @@ static const char *const links_names[] = {"r0", "r1", "r2"};
 /* One node, two clients; whatever the callbacks want is set by the test. */
 static struct links {
     struct place place;
+    struct guard guard; /* so that nothing takes our server for one left behind */
     struct node node;
     uv_loop_t loop;
     struct keys *keys;
@@ -77,6 +79,7 @@ static void links_make(bool fake_clock)
     memset(&links, 0, sizeof links);
     links_why = text_over(links_why_memory, sizeof links_why_memory);
     place_make(&links.place);
+    LINKS_MUST(guard_start(&links.guard, links.place.path, &links_why));
     struct node_options node = {
         .fsync = FSYNC_NONE, .fake_clock = fake_clock, .run_directory = links.place.path};
     LINKS_MUST(node_init(&links.node, &node, &links_why));
@@ -116,6 +119,7 @@ static inline void links_end(void)
     cr_assert_eq(uv_loop_close(&links.loop), 0, "every handle is closed");
     keys_free(links.keys);
     node_release(&links.node);
+    guard_end(&links.guard);
     place_remove(&links.place);
 }
 

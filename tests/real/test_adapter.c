@@ -138,6 +138,7 @@ static void trial_end(void)
     cr_assert_eq(uv_loop_close(&links.loop), 0);
     keys_free(links.keys);
     node_release(&links.node);
+    guard_end(&links.guard);
     place_remove(&links.place);
 }
 

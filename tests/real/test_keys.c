@@ -394,6 +394,25 @@ static uint64_t test_seed(void)
     return given != NULL ? strtoull(given, NULL, 10) : (uint64_t)loop_now_ns();
 }
 
+/*
+ * A key whose time is up is still in the server's memory until someone looks: a clock that steps
+ * back then brings it to life again. Make the server look, and stay away from ends that are near.
+ */
+static bool jump_is_clear(void)
+{
+    struct admin_reply reply;
+    bool clear = true;
+    int64_t now_ns = loop_now_ns();
+    for (uint32_t resource = 0; resource < 3; resource++) {
+        struct keys_view view;
+        keys_look(links.keys, 0, resource, now_ns, &view);
+        clear = clear && (!view.present || view.earliest_ns > now_ns + NS_PER_S);
+        LINKS_MUST(node_order(&links.node, (const char *[]){"GET", links_names[resource], NULL},
+                              &reply, &links_why));
+    }
+    return clear;
+}
+
 Test(keys, the_view_equals_the_server_after_random_commands)
 {
     uint64_t seed = test_seed();
@@ -418,7 +437,7 @@ Test(keys, the_view_equals_the_server_after_random_commands)
         }
         commands += count;
         drain(commands);
-        if (random_below(&random, 10) == 0) {
+        if (random_below(&random, 10) == 0 && jump_is_clear()) {
             clock_jump((int64_t)random_below(&random, 80) * NS_PER_S - 20 * NS_PER_S);
         }
         for (uint32_t resource = 0; resource < 3; resource++) {
