@@ -41,7 +41,11 @@ LINK_LIBS := -Wl,--start-group $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS)) -Wl,
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: picklock ## build ./picklock
+all: picklock picklock.schema.json ## build ./picklock
+
+# For editors: the first line of each scenario names it.
+picklock.schema.json: picklock
+	@./picklock schema > $@
 
 picklock: $(BUILD)/picklock $(SHIMS)
 	@ln -sf $< $@
@@ -195,4 +199,4 @@ install: picklock install-lib ## install to PREFIX (/usr/local), below DESTDIR
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 clean: ## remove everything that was built
-	rm -rf build picklock
+	rm -rf build picklock picklock.schema.json
