@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "cli/command.h"
 #include "cli/files.h"
+#include "cli/page.h"
 #include "cli/recording.h"
 #include "cli/replay.h"
 
@@ -156,7 +157,23 @@ static struct result write_scenario(const struct run_request *request, struct te
     return file_write(path, text.data, text.length, why);
 }
 
-/* Leave what a reader needs: the history, the scenario, how to run it again. */
+/* The picture of the run, for a browser. */
+static struct result write_page(const struct run_request *request,
+                                const struct recording *recording, struct text *why)
+{
+    const struct check_result *results[RUN_CHECKS_MAX];
+    for (size_t i = 0; i < check_count(); i++) {
+        results[i] = recording_result(recording, i);
+    }
+    struct explain_history history = recording_history(recording);
+    struct html_page page = {
+        .history = &history, .results = results, .result_count = check_count()};
+    char path[FILES_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/report.html", request->directory);
+    return page_write(&page, path, why);
+}
+
+/* Leave what a reader needs: the history, its picture, the scenario, how to run it again. */
 static struct result keep(const struct run_request *request, const struct plan *plan,
                           const struct recording *recording, struct text *why)
 {
@@ -164,6 +181,7 @@ static struct result keep(const struct run_request *request, const struct plan *
     TRY(folder_make(request->directory, why));
     (void)snprintf(path, sizeof path, "%s/history.jsonl", request->directory);
     TRY(recording_write(recording, path, why));
+    TRY(write_page(request, recording, why));
     TRY(write_scenario(request, why));
     if (request->world == &world_sim) {
         (void)snprintf(path, sizeof path, "%s/run.bundle", request->directory);

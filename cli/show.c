@@ -1,9 +1,9 @@
 /* show.c: `picklock show`: tells the story of a run or a history. */
-#include "base/arena.h"
-#include "checker/report/html.h"
+#include "base/assert.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/loaded.h"
+#include "cli/page.h"
 
 #include "history/foreign.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHOW_TEXT_BYTES = 64 * 1024 };
+enum { SHOW_TEXT_BYTES = 64 * 1024, SHOW_CHECKS_MAX = 64 };
 
 struct show_options {
     const char *path;
@@ -101,23 +101,15 @@ static void show_violation(const struct loaded *loaded, size_t index, bool first
 
 static struct result show_html(const struct loaded *loaded, const char *path, struct text *why)
 {
-    char *memory = memory_resize(NULL, HTML_BYTES_MAX);
-    if (memory == NULL) {
-        text_add(why, "%s: no memory to draw it", path);
-        return result_error(ERROR_IO);
-    }
-    const struct check_result *results[64];
+    const struct check_result *results[SHOW_CHECKS_MAX];
+    ASSERT(check_count() <= SHOW_CHECKS_MAX);
     for (size_t i = 0; i < check_count(); i++) {
         results[i] = loaded_result(loaded, i);
     }
     struct explain_history history = loaded_history(loaded);
     struct html_page page = {
         .history = &history, .results = results, .result_count = check_count()};
-    struct text text = text_over(memory, HTML_BYTES_MAX);
-    html_print(&page, &text);
-    struct result written = file_write(path, text.data, text.length, why);
-    memory_release(memory);
-    return written;
+    return page_write(&page, path, why);
 }
 
 static enum verdict show_checks(const struct loaded *loaded, const char *only)

@@ -189,3 +189,22 @@ Test(exclusion, resources_are_apart)
                     "'until':900000000}\n" ASK(40, 2)),
         VERDICT_PASS);
 }
+
+/* Client 1's key on node 3 expires because that node's clock runs at a rate; then client 2 gets it.
+ */
+#define NODE_3_DRIFTS(drift_ppm, rate_ppm)                                                         \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'drift_ppm':" #drift_ppm       \
+    "}\n" FAULT_LINE(1, 1, "clock_rate",                                                           \
+                     "start") ",'node':3,'numbers':[" #rate_ppm                                    \
+                              ",0]}\n" CLIENT_1_HOLDS ENDED_BY(990, 3, "expired", "a",             \
+                                                               "clock-rate", 1) ASK(991, 2)        \
+                                  SET(992, 3, 2, "b", 1992) SET(992, 4, 2, "b", 1992)              \
+                                      SET(992, 5, 2, "b", 1992) GRANT(995, 2, "b", 1900)
+
+Test(exclusion, drift_is_an_assumption_only_beyond_what_the_lock_allows_for)
+{
+    assert_fails(judge_lines("exclusion", NODE_3_DRIFTS(10000, 1010000)), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_fails(judge_lines("exclusion", NODE_3_DRIFTS(10000, 1010001)), BLAME_ASSUMPTION,
+                 ASSUMPTION_NODE_CLOCK);
+}
