@@ -259,18 +259,31 @@ static struct result replica_start(struct run *run, int32_t index, struct text *
                       &reply, why);
 }
 
-static bool replica_in_step(struct run_replica *replica)
+static bool replica_ask(struct run *run, struct node *node, const char *const *words,
+                        struct admin_reply *reply)
 {
-    struct admin_reply reply;
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
-    struct result asked =
-        node_order(&replica->node, (const char *[]){"INFO", "replication", NULL}, &reply, &text);
+    struct result asked = node_order(node, words, reply, &text);
     if (result_failed(asked)) {
-        run_fail(replica->run, asked, text.data);
+        run_fail(run, asked, text.data);
         return false;
     }
-    return strstr(reply.memory, "master_link_status:up") != NULL;
+    return true;
+}
+
+/* What is written to the node arrives at the replica: tried with a key that no lock uses. */
+static bool replica_in_step(struct run_replica *replica)
+{
+    struct run *run = replica->run;
+    struct node *node = &run->nodes[replica->index].node;
+    struct admin_reply reply;
+    return replica_ask(run, node,
+                       (const char *[]){"SET", "picklock:probe", "1", "PX", "1000", NULL},
+                       &reply) &&
+           replica_ask(run, &replica->node, (const char *[]){"EXISTS", "picklock:probe", NULL},
+                       &reply) &&
+           reply.items[0].integer == 1;
 }
 
 struct result run_replicas_start(struct run *run, struct text *why)
