@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -131,6 +132,10 @@ struct connection *connection_open(const struct address *address)
     connection->context = address->port > 0 ? redisConnectNonBlock(address->name, address->port)
                                             : redisConnectUnixNonBlock(address->name);
     if (connection->context == NULL || connection->context->err != 0) {
+        connection_close(connection);
+        return NULL;
+    }
+    if (fcntl(connection->context->fd, F_SETFD, FD_CLOEXEC) != 0) {
         connection_close(connection);
         return NULL;
     }
