@@ -196,6 +196,14 @@ install: picklock install-lib ## install to PREFIX (/usr/local), below DESTDIR
 	@[ ! -d scenarios ] || cp -R scenarios $(INSTALL_ROOT)/share/picklock/
 	@echo "installed picklock $(VERSION) and liblockcore to $(INSTALL_ROOT)"
 
+.PHONY: example
+example: ## build examples/guard_file.c by pkg-config, as a stranger would
+	@$(MAKE) --no-print-directory install-lib PREFIX=$(abspath $(BUILD))/example DESTDIR=
+	@PKG_CONFIG_PATH=$(abspath $(BUILD))/example/lib/pkgconfig; export PKG_CONFIG_PATH; \
+	    $(CC) -std=c11 -Wall -Wextra -o $(BUILD)/example/guard_file examples/guard_file.c \
+	    $$(pkg-config --cflags --libs lockcore)
+	@echo "built $(BUILD)/example/guard_file: $(BUILD)/example/guard_file FILE NODE..."
+
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 clean: ## remove everything that was built
