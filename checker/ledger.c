@@ -128,14 +128,12 @@ uint32_t ledger_slot_take(struct ledger *ledger, int32_t process)
         ledger->overflow = true;
         return slot;
     }
-    for (uint32_t i = 0; i < ledger->process_count; i++) {
-        struct ledger_process *free = ledger_process_at(ledger, i);
-        if (free->process == HISTORY_NOBODY) {
-            uint32_t *place = slot_of(ledger, process);
-            free->process = process;
-            *place = i + 1;
-            return i;
-        }
+    if (ledger->slots_used < ledger->process_count) {
+        uint32_t *place = slot_of(ledger, process);
+        slot = ledger->slots_used++;
+        ledger_process_at(ledger, slot)->process = process;
+        *place = slot + 1;
+        return slot;
     }
     ledger->overflow = true;
     return slot;

@@ -141,6 +141,7 @@ struct ledger {
     int32_t quorum;     /* node_count / 2 + 1 */
     int64_t drift_ppm;  /* the lock's own allowance */
     uint32_t process_count;
+    uint32_t slots_used; /* where processes are not counted */
     uint32_t resource_count;
     uint32_t fault_count;
     bool processes_counted; /* slot = process */
