@@ -209,9 +209,15 @@ static struct result check_linear(const struct check_options *options, const cha
     return RESULT_OK;
 }
 
+/* What a history says of itself. */
+struct check_facts {
+    bool leases;  /* grants promise an end */
+    bool foreign; /* no run of ours recorded it */
+};
+
 /* Feed a history to every check, one event at a time. */
 static struct result check_stream(const struct history_reader_options *reading, const char *path,
-                                  void **judge, bool *leases, struct text *why)
+                                  void **judge, struct check_facts *facts, struct text *why)
 {
     struct history_reader *reader;
     TRY(history_reader_open(path, reading, &reader, why));
@@ -233,7 +239,7 @@ static struct result check_stream(const struct history_reader_options *reading, 
             promised = promised || (event.flags & HISTORY_HAS_UNTIL) != 0;
         }
     }
-    *leases = promised;
+    *facts = (struct check_facts){.leases = promised, .foreign = header->world[0] == '\0'};
     history_reader_close(reader);
     if (!result_failed(result)) {
         judge_finish(*judge);
@@ -248,11 +254,16 @@ static struct result check_all(struct check_options *options, const char *path, 
     static char memory[CHECK_TEXT_BYTES];
     struct loaded loaded = {0};
     void *judge = NULL;
-    bool leases = false;
-    struct result result = check_stream(&options->reading, path, &judge, &leases, why);
+    bool beyond_limits = false;
+    struct check_facts facts = {0};
+    struct result result = check_stream(&options->reading, path, &judge, &facts, why);
     for (size_t i = 0; i < check_count() && !result_failed(result); i++) {
         const struct check_result *found = judge_result(judge, i);
         struct text text = text_over(memory, sizeof memory);
+        if (facts.foreign && found->reason == CHECK_REASON_LIMIT) {
+            beyond_limits = true; /* these checks follow a run; the model judges all of it */
+            continue;
+        }
         *worst = verdict_worse(*worst, (enum verdict)found->verdict);
         if (found->verdict == VERDICT_FAIL || found->verdict == VERDICT_UNKNOWN) {
             if (loaded.events == NULL) {
@@ -267,7 +278,13 @@ static struct result check_all(struct check_options *options, const char *path, 
             check_say(options, path, check_at(i)->name, (enum verdict)found->verdict, text.data);
         }
     }
-    options->linear.model = leases ? LINEAR_LEASE : LINEAR_OWNER;
+    if (beyond_limits && !result_failed(result)) {
+        fprintf(stderr,
+                "%s: more clients or locks than the checks of a run follow (docs/CHECKS.md, "
+                "Limits): judged as a lock of a model only\n",
+                path);
+    }
+    options->linear.model = facts.leases ? LINEAR_LEASE : LINEAR_OWNER;
     loaded_release(&loaded);
     memory_release(judge);
     return result;
