@@ -201,7 +201,11 @@ bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, 
 {
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        if (fault->state != FAULT_WAITING && fault->start_ns <= to_ns && fault->end_ns >= from_ns &&
+        /* After one lost reply the link is back at once: what was owed can be sent again. */
+        bool passing = fault->kind == FAULT_LOSE_REPLY && fault->state == FAULT_ENDED &&
+                       fault->end_ns - fault->start_ns < LEDGER_PASSING_NS;
+        if (fault->state != FAULT_WAITING && !passing && fault->start_ns <= to_ns &&
+            fault->end_ns >= from_ns &&
             (ledger_fault_on_node(fault, node) || ledger_fault_on_client(fault, process))) {
             return true;
         }

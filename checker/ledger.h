@@ -124,6 +124,8 @@ enum fault_state { FAULT_WAITING, FAULT_ACTIVE, FAULT_ENDED };
 
 enum { LEDGER_SEVERAL = -2 }; /* a fault's process: more than one */
 
+#define LEDGER_PASSING_NS ((int64_t)10000000) /* a fault of one command is over by then */
+
 struct ledger_fault {
     uint8_t kind;  /* enum fault_kind */
     uint8_t state; /* enum fault_state */
