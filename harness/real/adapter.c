@@ -14,50 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COMMAND_BYTES_MAX = 4096, LOG_TAIL_BYTES = 300, SHOWN_BYTES_MAX = 80 };
+enum { COMMAND_BYTES_MAX = 4096, SHOWN_BYTES_MAX = 80 };
 
-/* ---- complaints ---- */
-
-/* Add the last line of the adapter's stderr. */
-static void log_tail_add(const char *path, struct text *text)
-{
-    char tail[LOG_TAIL_BYTES + 1];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return;
-    }
-    off_t size = lseek(fd, 0, SEEK_END);
-    off_t from = size > LOG_TAIL_BYTES ? size - LOG_TAIL_BYTES : 0;
-    ssize_t bytes = pread(fd, tail, LOG_TAIL_BYTES, from);
-    (void)close(fd);
-    while (bytes > 0 && (tail[bytes - 1] == '\n' || tail[bytes - 1] == ' ')) {
-        bytes--;
-    }
-    if (bytes <= 0) {
-        return;
-    }
-    tail[bytes] = '\0';
-    const char *last = strrchr(tail, '\n');
-    text_add(text, "; its last line on stderr: %s", last != NULL ? last + 1 : tail);
-}
-
-void adapter_fail(struct adapter_client *client, const char *format, ...)
-{
-    const struct adapter_callbacks *callbacks = &client->adapter->options.callbacks;
-    char memory[WHY_BYTES];
-    struct text why = text_over(memory, sizeof memory);
-    va_list list;
-    if (client->adapter->stopped || client->state == ADAPTER_GONE) {
-        return;
-    }
-    text_add(&why, "adapter of client %d: ", client->index + 1);
-    va_start(list, format);
-    text_add_list(&why, format, list);
-    va_end(list);
-    log_tail_add(client->log_path, &why);
-    adapter_kill(client->adapter, client->index);
-    callbacks->failed(callbacks->data, client->index, why.data);
-}
+/* ---- its end ---- */
 
 /* Its output ended though nobody asked it to. */
 static void adapter_died(struct adapter_client *client)
@@ -122,9 +81,12 @@ static void adapter_answered(struct adapter_client *client, const struct adapter
                          answer->library[0] != '\0' ? answer->library : "unnamed library");
         return;
     }
-    if (client->frozen) {
+    int64_t late_ns = adapter_program_late_ns(client);
+    if (client->frozen || late_ns > 0) {
         client->answered = true;
         client->answer = *answer;
+        client->late_ns = answer->heard_ns + late_ns;
+        adapter_alarm(client);
         return;
     }
     adapter_program_told(client, answer);
@@ -224,6 +186,7 @@ void adapter_alarm(struct adapter_client *client)
         at_ns = client->alive_ns + adapter_silence_ns(client);
     }
     at_ns = client->wake_ns < at_ns ? client->wake_ns : at_ns;
+    at_ns = client->late_ns < at_ns ? client->late_ns : at_ns;
     at_ns = client->quiet_ns < at_ns ? client->quiet_ns : at_ns;
     loop_alarm_set(&client->alarm, at_ns);
 }
@@ -254,6 +217,9 @@ static void adapter_ring(struct loop_alarm *alarm)
     }
     if (client->quiet_ns <= now_ns) {
         adapter_wire_quiet(client);
+    }
+    if (client->late_ns <= now_ns) {
+        adapter_program_thaw(client);
     }
     if (client->wake_ns <= now_ns && client->state == ADAPTER_ACTIVE && !client->frozen) {
         client->wake_ns = TIME_NEVER;
@@ -374,6 +340,8 @@ struct result adapter_start(const struct adapter_options *options, struct adapte
         client->output = -1;
         client->wake_ns = TIME_NEVER;
         client->quiet_ns = TIME_NEVER;
+        client->late_ns = TIME_NEVER;
+        client->slow = random_stream_at("slow", (uint64_t)i, options->plan->seed);
         client_init(&client->client, i + 1 == count ? &adapter->auditor_program : &adapter->program,
                     i, options->plan->seed);
     }

@@ -85,6 +85,12 @@ void adapter_thaw(struct adapter *adapter, int32_t client);
 /* SIGKILL; its program ends. The run records it. */
 void adapter_kill(struct adapter *adapter, int32_t client);
 
+/*
+ * Make every step of the client's program late by slow_ns and up to jitter_ns more: what its
+ * library answers, and what it wakes for. 0, 0: no longer.
+ */
+void adapter_slow(struct adapter *adapter, int32_t client, int64_t slow_ns, int64_t jitter_ns);
+
 /* The process of a client, for clock pages and tests; -1 once it is gone. */
 int adapter_pid(const struct adapter *adapter, int32_t client);
 

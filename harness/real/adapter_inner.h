@@ -4,6 +4,7 @@
  *     adapter.c          processes: start, freeze, kill, lines in and out
  *     adapter_program.c  the client's program, driven by what its adapter says
  *     adapter_wire.c     probe points inside an acquire, seen on the wire
+ *     adapter_fail.c     what an adapter did wrong, in a sentence
  *     adapter_json.c     lines of the protocol; the one file that includes jansson
  */
 #ifndef HARNESS_REAL_ADAPTER_INNER_H
@@ -65,7 +66,7 @@ struct adapter_client {
     uint8_t state; /* enum adapter_state */
     bool frozen;
     bool asked;    /* an answer is awaited, to `asked_id` */
-    bool answered; /* `answer` came while frozen */
+    bool answered; /* `answer` came while frozen or slow */
     bool lost;     /* a notice came while frozen */
     bool passed;   /* the program waits at a probe point, to be stepped with PASSED */
     pid_t pid;
@@ -80,10 +81,14 @@ struct adapter_client {
     int64_t asked_id;
     uint8_t asked_f; /* enum history_f */
     uint32_t asked_resource;
-    int64_t frozen_ns;    /* since when */
-    int64_t alive_ns;     /* the last sign of life */
-    int64_t wake_ns;      /* asked for by the program; TIME_NEVER */
-    int64_t quiet_ns;     /* when held replies are let go; TIME_NEVER */
+    int64_t frozen_ns; /* since when */
+    int64_t alive_ns;  /* the last sign of life */
+    int64_t wake_ns;   /* asked for by the program; TIME_NEVER */
+    int64_t quiet_ns;  /* when held replies are let go; TIME_NEVER */
+    int64_t slow_ns;   /* every step is so late, ... */
+    int64_t slow_jitter_ns;
+    int64_t late_ns; /* ... and `answer` is heard at this time; TIME_NEVER: at once */
+    struct random_stream slow;
     uint64_t connections; /* seen at the last look */
     struct adapter_answer answer;
     struct adapter_attempt attempt;
@@ -99,11 +104,14 @@ struct adapter {
     struct adapter_client clients[];
 };
 
-/* ---- adapter.c ---- */
+/* ---- adapter_fail.c ---- */
 
 /* The adapter broke the protocol, or died: tell the run, once, with the end of its log. */
 __attribute__((format(printf, 2, 3))) void adapter_fail(struct adapter_client *client,
                                                         const char *format, ...);
+
+/* ---- adapter.c ---- */
+
 void adapter_write(struct adapter_client *client, const char *line, size_t bytes);
 /* Set the alarm to the next thing that this client waits for. */
 void adapter_alarm(struct adapter_client *client);
@@ -113,7 +121,9 @@ void adapter_alarm(struct adapter_client *client);
 /* Step the program with `event` and whatever follows from it. now_ns is set here. */
 void adapter_program_step(struct adapter_client *client, struct client_event event);
 void adapter_program_told(struct adapter_client *client, const struct adapter_answer *answer);
-/* Go on after a freeze. */
+/* How late the next step is; 0 unless the client is slow. */
+int64_t adapter_program_late_ns(struct adapter_client *client);
+/* Go on after a freeze, or with an answer that was late. */
 void adapter_program_thaw(struct adapter_client *client);
 
 /* ---- adapter_wire.c ---- */

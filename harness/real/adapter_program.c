@@ -61,6 +61,22 @@ static struct client_event program_store(struct adapter_client *client,
     };
 }
 
+int64_t adapter_program_late_ns(struct adapter_client *client)
+{
+    int64_t late_ns = client->slow_ns;
+    if (client->slow_jitter_ns > 0) {
+        late_ns += (int64_t)random_below(&client->slow, (uint64_t)client->slow_jitter_ns + 1);
+    }
+    return late_ns;
+}
+
+void adapter_slow(struct adapter *adapter, int32_t index, int64_t slow_ns, int64_t jitter_ns)
+{
+    struct adapter_client *client = &adapter->clients[index];
+    client->slow_ns = slow_ns;
+    client->slow_jitter_ns = jitter_ns;
+}
+
 /* Carry out the effects of one step. True: `next` is the event that follows at once. */
 static bool program_carry_out(struct adapter_client *client, const struct client_effects *effects,
                               int64_t now_ns, struct client_event *next)
@@ -82,6 +98,9 @@ static bool program_carry_out(struct adapter_client *client, const struct client
             break;
         case CLIENT_EFFECT_WAKE:
             client->wake_ns = effect->at_ns;
+            if (effect->at_ns != TIME_NEVER) {
+                client->wake_ns += adapter_program_late_ns(client);
+            }
             break;
         case CLIENT_EFFECT_PROBE:
             client->passed = true;
@@ -174,6 +193,7 @@ void adapter_program_thaw(struct adapter_client *client)
     if (client->answered && !client->frozen) {
         struct adapter_answer answer = client->answer;
         client->answered = false;
+        client->late_ns = TIME_NEVER;
         adapter_program_told(client, &answer);
     }
     adapter_alarm(client);

@@ -397,6 +397,10 @@ void run_client_clock(struct run *run, int32_t client, uint32_t fault, int64_t j
 void run_client_slow(struct run *run, int32_t client, int64_t slow_ns, int64_t jitter_ns)
 {
     struct client_control *control = &run->controls->clients[client];
+    if (run->adapter != NULL) {
+        adapter_slow(run->adapter, client, slow_ns, jitter_ns);
+        return;
+    }
     atomic_store(&control->slow_jitter_ns, jitter_ns);
     atomic_store(&control->slow_ns, slow_ns);
 }

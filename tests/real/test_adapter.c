@@ -298,6 +298,21 @@ Test(adapter, frozen_after_granted_the_program_stands_still)
     cr_assert_not_null(record_of(HISTORY_ENTER, HISTORY_INVOKE));
 }
 
+Test(adapter, a_slow_client_hears_late_and_its_lease_ends_when_it_would)
+{
+    trial_begin(EXAMPLE, 10 * NS_PER_S);
+    adapter_slow(trial.adapter, 0, 30 * NS_PER_MS, 10 * NS_PER_MS);
+    adapter_begin(trial.adapter, 0);
+    while (trial.done == 0 && !trial.failed) {
+        links_turn();
+    }
+    const struct history_event *asked = record_of(HISTORY_ACQUIRE, HISTORY_INVOKE);
+    const struct history_event *granted = record_of(HISTORY_ACQUIRE, HISTORY_OK);
+    cr_assert_not_null(granted);
+    cr_assert_geq(granted->time_ns - asked->time_ns, 30 * NS_PER_MS);
+    cr_assert_lt(granted->until_ns, links.events[0].until_ns, "inside the key's life");
+}
+
 Test(adapter, a_killed_client_is_gone_and_its_key_stays)
 {
     freeze_at(PROBE_AFTER_GRANTED);
