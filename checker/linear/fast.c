@@ -6,5 +6,11 @@ enum whole_verdict whole_fast_judge(struct whole *whole)
     if (whole->options->model == LINEAR_LEASE_EXACT) {
         return exact_judge(whole);
     }
+    if (whole->options->model == LINEAR_MUTEX) {
+        return toggle_judge(whole);
+    }
+    if (whole->options->model == LINEAR_SEMAPHORE) {
+        return permits_judge(whole);
+    }
     return WHOLE_NOT_FOR_ME;
 }

@@ -36,6 +36,10 @@ enum whole_verdict lease_judge(struct whole *whole);
 /* Leases that the server ends by itself (P2b). */
 enum whole_verdict exact_judge(struct whole *whole);
 
+/* A mutex without observers (P3), and a semaphore whose grants can be told apart. */
+enum whole_verdict toggle_judge(struct whole *whole);
+enum whole_verdict permits_judge(struct whole *whole);
+
 /* The fast paths that need all operations; WHOLE_NOT_FOR_ME where none applies. */
 enum whole_verdict whole_fast_judge(struct whole *whole);
 

@@ -195,7 +195,8 @@ static void confirm(const struct linear_options *options, const struct linear_re
                     const struct history_event *events, int count)
 {
     struct linear_witness witnesses[LINEAR_OPERATIONS_SHOWN] = {0};
-    if (result->verdict != VERDICT_FAIL || result->reason == LINEAR_NO_ORDER) {
+    bool crowd = options->model == LINEAR_SEMAPHORE;
+    if (result->verdict != VERDICT_FAIL || result->reason == LINEAR_NO_ORDER || crowd) {
         return;
     }
     for (int i = 0; i < result->operation_count; i++) {
@@ -342,6 +343,8 @@ COMPARE(owner_process, LINEAR_ENGINE_AUTO, .name = "owner by process",
 COMPARE(owner_process_goes_on, LINEAR_ENGINE_AUTO, .name = "owner by process, going on",
         .rules = {.model = BRUTE_OWNER, .not_held = true, .strong = true})
 COMPARE(mutex, LINEAR_ENGINE_AUTO, .name = "mutex", .rules = {.model = BRUTE_MUTEX})
+COMPARE(mutex_searched, LINEAR_ENGINE_FRONTIER, .name = "mutex frontier",
+        .rules = {.model = BRUTE_MUTEX})
 COMPARE(mutex_strong, LINEAR_ENGINE_AUTO, .name = "mutex held",
         .rules = {.model = BRUTE_MUTEX, .strong = true, .not_held = true}, .observes = 10)
 COMPARE(reentrant, LINEAR_ENGINE_AUTO, .name = "reentrant",
