@@ -12,5 +12,8 @@ enum whole_verdict whole_fast_judge(struct whole *whole)
     if (whole->options->model == LINEAR_SEMAPHORE) {
         return permits_judge(whole);
     }
+    if (whole->options->model == LINEAR_OWNER) {
+        return ghosts_judge(whole);
+    }
     return WHOLE_NOT_FOR_ME;
 }

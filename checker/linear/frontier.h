@@ -40,6 +40,9 @@ enum whole_verdict exact_judge(struct whole *whole);
 enum whole_verdict toggle_judge(struct whole *whole);
 enum whole_verdict permits_judge(struct whole *whole);
 
+/* An owner's lock where refusals say that someone held it (P1b). */
+enum whole_verdict ghosts_judge(struct whole *whole);
+
 /* The fast paths that need all operations; WHOLE_NOT_FOR_ME where none applies. */
 enum whole_verdict whole_fast_judge(struct whole *whole);
 

@@ -195,7 +195,7 @@ static void confirm(const struct linear_options *options, const struct linear_re
                     const struct history_event *events, int count)
 {
     struct linear_witness witnesses[LINEAR_OPERATIONS_SHOWN] = {0};
-    bool crowd = options->model == LINEAR_SEMAPHORE;
+    bool crowd = options->model == LINEAR_SEMAPHORE || result->reason == LINEAR_UNEXPLAINED;
     if (result->verdict != VERDICT_FAIL || result->reason == LINEAR_NO_ORDER || crowd) {
         return;
     }
@@ -336,6 +336,8 @@ COMPARE(owner_reuse, LINEAR_ENGINE_AUTO, .name = "owner with shared values",
         .rules = {.model = BRUTE_OWNER, .not_held = true}, .values = true, .reuse = 30)
 COMPARE(owner_strong, LINEAR_ENGINE_AUTO, .name = "owner held",
         .rules = {.model = BRUTE_OWNER, .strong = true, .not_held = true}, .values = true)
+COMPARE(owner_strong_weakly_released, LINEAR_ENGINE_AUTO, .name = "owner held, released",
+        .rules = {.model = BRUTE_OWNER, .strong = true}, .values = true)
 COMPARE(owner_observed, LINEAR_ENGINE_AUTO, .name = "owner observed",
         .rules = {.model = BRUTE_OWNER, .strong = true}, .values = true, .observes = 30)
 COMPARE(owner_process, LINEAR_ENGINE_AUTO, .name = "owner by process",
