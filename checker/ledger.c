@@ -228,11 +228,24 @@ bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t 
     return false;
 }
 
-/* What was on its way when a delay ended still comes late, and all that is behind it. */
-static int64_t fault_lingers_ns(const struct ledger_fault *fault)
+/*
+ * What was on its way when a delay ended still comes late, and all that is behind it. Delays of
+ * one link add up; all of the run are taken, so that none is missed.
+ */
+static int64_t fault_lingers_ns(const struct ledger *ledger, const struct ledger_fault *ended)
 {
-    bool delays = fault->kind == FAULT_LATENCY || fault->kind == FAULT_DELAY_COMMAND;
-    return delays && fault->asked > 0 ? fault->asked : 0;
+    int64_t lingers_ns = 0;
+    if (ended->kind != FAULT_LATENCY && ended->kind != FAULT_DELAY_COMMAND) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool delays = fault->kind == FAULT_LATENCY || fault->kind == FAULT_DELAY_COMMAND;
+        if (delays && fault->state != FAULT_WAITING && fault->asked > 0) {
+            lingers_ns += fault->asked;
+        }
+    }
+    return lingers_ns;
 }
 
 static void step_fault(struct ledger *ledger, const struct history_event *event)
@@ -251,7 +264,7 @@ static void step_fault(struct ledger *ledger, const struct history_event *event)
     if (event->f == HISTORY_FAULT_END) {
         ledger->faults_active -= fault->state == FAULT_ACTIVE ? 1 : 0;
         fault->state = FAULT_ENDED;
-        fault->end_ns = event->time_ns + fault_lingers_ns(fault);
+        fault->end_ns = event->time_ns + fault_lingers_ns(ledger, fault);
         return;
     }
     fault->effect |= event->f == HISTORY_FAULT_EFFECT;
