@@ -1,4 +1,5 @@
 /* test_fence_order.c: fences are unique and grow in grant order. */
+#include "checker/reasons.h"
 #include "tests/checker/story.h"
 
 #define IN_TURN(first, second)                                                                     \
@@ -17,7 +18,9 @@ Test(fence_order, falling_and_equal_fences_fail)
     struct check_result result = judge_lines("fence_order", HEADER IN_TURN(8, 7));
     assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
     assert_evidence(result, 1, 5);
-    assert_verdict(judge_lines("fence_order", HEADER IN_TURN(8, 8)), VERDICT_FAIL);
+    result = judge_lines("fence_order", HEADER IN_TURN(8, 8));
+    assert_verdict(result, VERDICT_FAIL);
+    cr_assert_eq(result.reason, NOT_GROWING);
 }
 
 Test(fence_order, concurrent_acquires_may_get_their_fences_in_either_order)

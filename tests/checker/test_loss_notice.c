@@ -72,3 +72,10 @@ Test(loss_notice, holder_that_enters_after_anothers_grant_was_not_told)
                                          ENTER(1301, 1) LEAVE(1400, 1)),
                  BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE);
 }
+
+Test(loss_notice, notice_at_the_very_time_of_anothers_grant_is_in_time)
+{
+    assert_verdict(judge_lines("loss_notice",
+                               HEADER CLIENT_1_INSIDE CLIENT_2_GETS LOST(1105, 1) LEAVE(1500, 1)),
+                   VERDICT_PASS);
+}
