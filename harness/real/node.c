@@ -141,8 +141,8 @@ struct result node_start(struct node *node, struct text *why)
                                                "--appendfsync",
                                                node->options.fsync == FSYNC_ALWAYS ? "always"
                                                                                    : "everysec",
-                                               "--repl-diskless-sync-delay",
-                                               "0",
+                                               "--repl-diskless-sync",
+                                               "no",
                                                "--auto-aof-rewrite-percentage",
                                                "0",
                                                "--daemonize",
