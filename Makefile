@@ -94,6 +94,7 @@ test: deps-test ## set up, build, and run every test
 test-run: picklock arrows tidy purity
 	@$(MAKE) --no-print-directory unit
 	@python3 tests/command/run.py ./picklock
+	@python3 tests/adapters/run.py ./picklock
 	@tools/suite.sh ./picklock
 
 deps: ## install the packages that building and running needs
