@@ -43,6 +43,10 @@ void sim_arm_world(struct sim *sim)
 {
     int64_t due_ns = sim->schedule->next_ns;
     due_ns = due_ns < sim->world->deadline_ns ? due_ns : sim->world->deadline_ns;
+    if (due_ns <= 0) { /* what a plan says of time 0 is so before anybody starts */
+        heap_set(sim->heap, 0, 0, SIM_TIE_BEGIN);
+        return;
+    }
     sim_arm(sim, 0, sim_later(due_ns, sim->world->now_ns));
 }
 

@@ -18,6 +18,7 @@
 #include "harness/store.h"
 
 enum {
+    SIM_TIE_BEGIN = 0,          /* what is so from the start, before anybody moves */
     SIM_TIE_CONNECTED = 1,      /* a connection comes up before anything uses it */
     SIM_TIE_AGAIN = 2,          /* after a freeze: first the actor goes on where it stopped, ... */
     SIM_TIE_ARRIVED = 3,        /* ... then come replies, in order of arrival, ... */
