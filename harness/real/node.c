@@ -21,7 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NODE_SHUTDOWN_SECONDS = 10, NODE_WORDS_MAX = 40 };
+enum {
+    NODE_SHUTDOWN_SECONDS = 10,
+    NODE_WORDS_MAX = 40,
+    NODE_CLOCK_LOOKS = 5,
+    NODE_CLOCK_QUICK_US = 1000,
+};
 
 static struct result node_refused(const struct node *node, const char *what, struct text *why)
 {
@@ -352,16 +357,24 @@ void node_clock_set(struct node *node, int64_t jump_ns, int64_t rate_ppm)
 
 struct result node_clock_offset(struct node *node, int64_t *offset_ns, struct text *why)
 {
-    struct admin_reply reply;
-    int64_t before_ns = node_machine_wall_ns();
-    TRY(node_order(node, (const char *[]){"TIME", NULL}, &reply, why));
-    int64_t after_ns = node_machine_wall_ns();
-    if (reply.type != '*' || reply.count != 2) {
-        text_add(why, "node %d does not tell its time", node->options.index + 1);
-        return result_error(ERROR_ENVIRONMENT);
+    int64_t best_ns = INT64_MAX;
+    /* The quickest of a few answers: on a busy machine the others come late. */
+    for (int i = 0; i < NODE_CLOCK_LOOKS && best_ns > NODE_CLOCK_QUICK_US * NS_PER_US; i++) {
+        struct admin_reply reply;
+        int64_t before_ns = node_machine_wall_ns();
+        TRY(node_order(node, (const char *[]){"TIME", NULL}, &reply, why));
+        int64_t took_ns = node_machine_wall_ns() - before_ns;
+        if (reply.type != '*' || reply.count != 2) {
+            text_add(why, "node %d does not tell its time", node->options.index + 1);
+            return result_error(ERROR_ENVIRONMENT);
+        }
+        if (took_ns < best_ns) {
+            int64_t told_ns =
+                reply.items[0].integer * NS_PER_S + reply.items[1].integer * NS_PER_US;
+            best_ns = took_ns;
+            *offset_ns = told_ns - (before_ns + took_ns / 2);
+        }
     }
-    int64_t told_ns = reply.items[0].integer * NS_PER_S + reply.items[1].integer * NS_PER_US;
-    *offset_ns = told_ns - (before_ns + after_ns) / 2;
     return RESULT_OK;
 }
 

@@ -87,38 +87,53 @@ void run_clock_jump(struct run *run, uint32_t k, int32_t node)
     }
 }
 
-void run_clock_rate(struct run *run, uint32_t k, int32_t node, int64_t rate_ppm)
+/* Set the rate; gives the moment from which on it holds. */
+static int64_t run_clock_set_rate(struct run *run, uint32_t k, int32_t node, int64_t rate_ppm)
 {
     struct run_node *target = &run->nodes[node];
-    char memory[WHY_BYTES];
-    struct text text = text_over(memory, sizeof memory);
-    int64_t offset_ns = 0;
     int64_t now_ns = loop_now_ns();
-    bool up = target->node.state == NODE_UP;
-    if (up) {
-        struct result seen = node_clock_offset(&target->node, &offset_ns, &text);
-        if (result_failed(seen)) {
-            run_fail(run, seen, text.data);
-        }
-    }
     node_clock_set(&target->node, 0, rate_ppm);
+    target->rate_ppm = rate_ppm;
     keys_clock_changed(run->keys, &(struct keys_clock_change){
                                       .node = node,
                                       .fault = (int32_t)k,
                                       .true_ns = now_ns,
                                       .rate_ppm = rate_ppm,
                                   });
-    target->rate_ppm = rate_ppm;
+    return now_ns;
+}
+
+/* How far the clock is off; looked at while it is sound, a busy machine cannot blur it. */
+static int64_t run_clock_offset(struct run *run, int32_t node)
+{
+    struct node *server = &run->nodes[node].node;
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    int64_t offset_ns = 0;
+    if (server->state != NODE_UP) {
+        return TIME_NEVER;
+    }
+    struct result seen = node_clock_offset(server, &offset_ns, &text);
+    if (result_failed(seen)) {
+        run_fail(run, seen, text.data);
+    }
+    return offset_ns;
+}
+
+void run_clock_rate(struct run *run, uint32_t k, int32_t node, int64_t rate_ppm)
+{
     struct run_fault *fault = &run->faults[k];
     if (rate_ppm != CLOCK_PAGE_PPM) {
-        fault->measured_ns[node] = up ? offset_ns : TIME_NEVER;
+        fault->measured_ns[node] = run_clock_offset(run, node);
+        fault->begun_ns = run_clock_set_rate(run, k, node, rate_ppm);
         return;
     }
     /* It ends: how far the clock has drifted since the beginning tells at what rate it went. */
-    int64_t passed_ns = now_ns - fault->begun_ns;
-    if (up && fault->measured_ns[node] != TIME_NEVER && passed_ns > 0) {
+    int64_t passed_ns = run_clock_set_rate(run, k, node, rate_ppm) - fault->begun_ns;
+    int64_t offset_ns = run_clock_offset(run, node);
+    if (offset_ns != TIME_NEVER && fault->measured_ns[node] != TIME_NEVER && passed_ns > 0) {
         int64_t drift_ns = offset_ns - fault->measured_ns[node];
-        target->offset_ns += drift_ns;
+        run->nodes[node].offset_ns += drift_ns;
         run_clock_effect(run, k, node,
                          CLOCK_PAGE_PPM + (int64_t)((double)drift_ns / (double)passed_ns * 1e6));
     }
