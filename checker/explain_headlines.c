@@ -287,19 +287,7 @@ static void say_exercised(const struct telling *telling)
     }
 }
 
-static const struct headline {
-    const char *check;
-    void (*say)(const struct telling *telling);
-} headlines[] = {
-    {"exclusion", say_exclusion},       {"section_exclusion", say_section},
-    {"store_integrity", say_store},     {"fence_order", say_fence},
-    {"ownership", say_ownership},       {"validity", say_validity},
-    {"deadlock_freedom", say_deadlock}, {"fault_tolerance", say_tolerance},
-    {"loss_notice", say_loss},          {"no_leak", say_leak},
-    {"result_truth", say_truth},        {"exercised", say_exercised},
-};
-
-/* Checks without a sentence of their own: the question, and the operations that answer it. */
+/* The operations alone: for a check without a sentence of its own. */
 static void say_evidence(const struct telling *telling)
 {
     for (uint32_t i = 0; i < telling->result->evidence_count; i++) {
@@ -313,6 +301,31 @@ static void say_evidence(const struct telling *telling)
         put_time(telling->text, event->time_ns);
     }
 }
+
+static void say_linearizable(const struct telling *telling)
+{
+    text_add(telling->text, "no order of the operations is legal for a lock, because of these: ");
+    say_evidence(telling);
+}
+
+static const struct headline {
+    const char *check;
+    void (*say)(const struct telling *telling);
+} headlines[] = {
+    {"exclusion", say_exclusion},
+    {"section_exclusion", say_section},
+    {"store_integrity", say_store},
+    {"fence_order", say_fence},
+    {"ownership", say_ownership},
+    {"validity", say_validity},
+    {"linearizable", say_linearizable},
+    {"deadlock_freedom", say_deadlock},
+    {"fault_tolerance", say_tolerance},
+    {"loss_notice", say_loss},
+    {"no_leak", say_leak},
+    {"result_truth", say_truth},
+    {"exercised", say_exercised},
+};
 
 static bool evidence_is_there(const struct telling *telling)
 {

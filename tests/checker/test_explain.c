@@ -337,3 +337,12 @@ Test(explain, headline_of_a_gap_says_how_long)
                      "fault_tolerance: r0 was asked for in vain for 1.590 s although a majority of "
                      "nodes was healthy; ttl + bound allow 1.500 s");
 }
+
+Test(explain, headline_without_a_legal_order_names_the_operations)
+{
+    static const char lines[] = HEADER CLIENT_1_HOLDS ASK(500, 2) GRANT(605, 2, "b", 1500);
+    cr_assert_str_eq(headline("linearizable", lines),
+                     "linearizable: no order of the operations is legal for a lock, because of "
+                     "these: client 1 is granted r0 until 1.000 s at 0.010 s; client 2 is granted "
+                     "r0 until 1.500 s at 0.605 s");
+}
