@@ -32,34 +32,34 @@ static void gone(void)
     rig_close(&rig);
 }
 
-Test(differential, agrees_without_a_file, .fini = gone, .timeout = 120)
+Test(differential, agrees_without_a_file, .fini = gone, .timeout = 1200)
 {
     rig_open(&rig, FSYNC_NONE, false);
     agree(1000, 100, false);
     cr_assert_gt(rig.commands, 35000);
 }
 
-Test(differential, agrees_with_a_file_synced_every_second, .fini = gone, .timeout = 120)
+Test(differential, agrees_with_a_file_synced_every_second, .fini = gone, .timeout = 1200)
 {
     rig_open(&rig, FSYNC_EVERYSEC, false);
     agree(2000, 100, false);
     cr_assert_gt(rig.commands, 35000);
 }
 
-Test(differential, agrees_with_a_file_that_is_always_synced, .fini = gone, .timeout = 120)
+Test(differential, agrees_with_a_file_that_is_always_synced, .fini = gone, .timeout = 1200)
 {
     rig_open(&rig, FSYNC_ALWAYS, false);
     agree(3000, 100, false);
     cr_assert_gt(rig.commands, 35000);
 }
 
-Test(differential, agrees_on_what_a_lagging_replica_knows, .fini = gone, .timeout = 120)
+Test(differential, agrees_on_what_a_lagging_replica_knows, .fini = gone, .timeout = 1200)
 {
     rig_open(&rig, FSYNC_NONE, true);
     agree(4000, 20, true);
 }
 
-Test(differential, notices_a_wrong_expiry_rule_and_shrinks_it, .fini = gone, .timeout = 120)
+Test(differential, notices_a_wrong_expiry_rule_and_shrinks_it, .fini = gone, .timeout = 1200)
 {
     static struct steps steps;
     rig_open(&rig, FSYNC_NONE, false);
