@@ -265,9 +265,10 @@ void chain_point(struct linear_chain *chain, struct linear_hold *holds,
 }
 
 void chain_until(struct linear_chain *chain, struct linear_hold *holds, uint32_t slot,
-                 const struct linear_moment *extend, int64_t until, struct linear_finding *finding)
+                 const struct linear_moment *extend, struct linear_finding *finding)
 {
     struct linear_hold *hold = &holds[slot];
+    int64_t until = extend->until;
     bool extends = extend->invoke != CHAIN_NO_OPERATION;
     if (extends && until < hold->until) {
         return; /* an extension does not shorten what was promised */

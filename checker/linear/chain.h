@@ -77,6 +77,7 @@ struct linear_moment {
     uint64_t invoke;
     int64_t called;
     int64_t returned;
+    int64_t until; /* of an extension: the promised end that it gives */
 };
 
 static inline int64_t position_of_call(int64_t time_ns)
@@ -121,8 +122,8 @@ bool chain_release_unknown(struct linear_hold *hold, int64_t called);
 void chain_point(struct linear_chain *chain, struct linear_hold *holds,
                  const struct linear_moment *release, uint64_t acquire,
                  struct linear_finding *finding);
-/* The promised end moved to `until`, by `invoke` or unasked (CHAIN_NO_OPERATION). */
+/* The promised end moved to `extend->until`, by its invoke or unasked (CHAIN_NO_OPERATION). */
 void chain_until(struct linear_chain *chain, struct linear_hold *holds, uint32_t slot,
-                 const struct linear_moment *extend, int64_t until, struct linear_finding *finding);
+                 const struct linear_moment *extend, struct linear_finding *finding);
 
 #endif

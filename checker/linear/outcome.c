@@ -296,11 +296,12 @@ static void return_extend(struct linear *linear, struct stream_slot *slot,
         returned->until == POSITION_NEVER) {
         return;
     }
-    struct linear_moment moment = {
-        .invoke = slot->invoke, .called = slot->called, .returned = returned->returned};
+    struct linear_moment moment = {.invoke = slot->invoke,
+                                   .called = slot->called,
+                                   .returned = returned->returned,
+                                   .until = returned->until};
     struct linear_finding finding = {0};
-    chain_until(&linear->keys[slot->resource].chain, linear->holds, slot->hold, &moment,
-                returned->until, &finding);
+    chain_until(&linear->keys[slot->resource].chain, linear->holds, slot->hold, &moment, &finding);
     find(linear, slot->resource, &finding);
 }
 

@@ -324,11 +324,12 @@ void stream_notice(struct linear *linear, const struct history_event *event)
     bool lost = event->kind == HISTORY_NOTICE;
     int64_t until = position_of_call(time_clamped(lost ? event->time_ns : event->until_ns));
     struct linear_hold *hold = &linear->holds[slot];
-    struct linear_moment moment = {
-        .invoke = CHAIN_NO_OPERATION, .called = until, .returned = until};
+    struct linear_moment moment = {.invoke = CHAIN_NO_OPERATION,
+                                   .called = until,
+                                   .returned = until,
+                                   .until = lost && hold->until < until ? hold->until : until};
     struct linear_finding finding = {0};
-    chain_until(&linear->keys[event->resource].chain, linear->holds, slot, &moment,
-                lost && hold->until < until ? hold->until : until, &finding);
+    chain_until(&linear->keys[event->resource].chain, linear->holds, slot, &moment, &finding);
     stream_find(linear, event->resource, &finding);
 }
 
