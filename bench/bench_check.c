@@ -217,6 +217,39 @@ static void bench_small(void)
            (unsigned long long)measured.result.frontier_peak);
 }
 
+/* Porcupine on the same files, where Go and the module are there; 5 s each. */
+static void bench_porcupine(const struct linear_options *options)
+{
+    static const char build[] = "cd bench/porcupine 2>/dev/null && command -v go >/dev/null && "
+                                "go build -o ../../build/porcupine-peer . 2>/dev/null";
+    char path[] = "/tmp/picklock-bench-XXXXXX.jsonl";
+    int status = system(build);
+    if (status != 0) {
+        printf("# porcupine: skipped: Go, or github.com/anishathalye/porcupine v1.3.0, is not "
+               "there\n");
+        return;
+    }
+    int file = mkstemps(path, 6);
+    ASSERT(file >= 0);
+    close(file);
+    for (int i = 0; i < 8; i++) {
+        struct generator_options generated =
+            one_lock(i % 2 == 0 ? 1000 : 10000, 8, i < 4 ? 0 : 50000, i / 2 % 2 == 1);
+        char command[160];
+        write_history(&generated, path);
+        struct measured ours = measure_check(&generated, options);
+        printf("# %llu operations, %u %% unknown, %s: ours %.4f s; porcupine ",
+               (unsigned long long)generated.operations, generated.unknown_ppm / 10000,
+               generated.illegal ? "illegal" : "legal", ours.seconds);
+        fflush(stdout);
+        snprintf(command, sizeof command, "build/porcupine-peer %s 5", path);
+        if (system(command) != 0) {
+            printf("ended with an error\n");
+        }
+    }
+    unlink(path);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "--judge") == 0) {
@@ -229,5 +262,6 @@ int main(int argc, char **argv)
     bench_growth(&options);
     bench_processes("1e6", 1000000);
     bench_processes("1e7", 10000000);
+    bench_porcupine(&options);
     return 0;
 }
