@@ -30,6 +30,7 @@ struct linear *linear_open(const struct linear_options *options)
     }
     *linear = (struct linear){.options = *options, .now_ns = INT64_MIN};
     linear->result.operation_count = 0;
+    linear->judges = stream_judges(linear);
     linear->log.bytes_max = options->log_bytes_max;
     return linear;
 }
@@ -67,7 +68,7 @@ static uint64_t count_left(const struct linear *linear, uint8_t *limit)
     uint64_t left = 0;
     for (uint32_t i = 0; i < linear->key_room; i++) {
         const struct stream_key *key = &linear->keys[i];
-        bool all = !stream_judges(linear) || linear->options.order;
+        bool all = !linear->judges || linear->options.order;
         if (key->used && !key->violated && (all || key->limit != LINEAR_LIMIT_NONE)) {
             left++;
             *limit = key->limit == LINEAR_LIMIT_NONE ? (uint8_t)LINEAR_LIMIT_MODEL : key->limit;

@@ -66,8 +66,11 @@ struct log {
 
 static inline uint64_t identity_hash(const struct identity *identity, uint64_t salt)
 {
-    uint64_t low = table_mix(identity->words[0] ^ (identity->words[2] * 0x9e3779b97f4a7c15u));
-    return table_mix(low ^ identity->words[1] ^ (salt * 0xd6e8feb86659fd93u));
+    uint64_t hash = identity->words[0] * 0x9e3779b97f4a7c15u +
+                    identity->words[1] * 0xd6e8feb86659fd93u +
+                    (identity->words[2] ^ (salt << 40)) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ (hash >> 32)) * 0x94d049bb133111ebu;
+    return hash ^ (hash >> 29);
 }
 
 static inline bool identity_equal(const struct identity *a, const struct identity *b)

@@ -189,7 +189,7 @@ void stream_call(struct linear *linear, const struct history_event *event)
     /* An acquire may learn its value only when it is granted. */
     slot->identified = named || event->f != HISTORY_ACQUIRE || !wants_value(linear);
     linear->result.judged++;
-    if (stream_judges(linear)) {
+    if (linear->judges) {
         stream_judge_call(linear, at);
     }
 }
@@ -267,7 +267,7 @@ static void stream_return(struct linear *linear, struct stream_return *returned)
     if (linear->log.bytes_max > 0) {
         log_return(linear, slot, returned);
     }
-    if (stream_judges(linear)) {
+    if (linear->judges) {
         stream_judge_return(linear, returned);
     }
     slot_give(linear, returned->slot);
@@ -294,7 +294,9 @@ void stream_defer(struct linear *linear, const struct history_event *event)
         .type = event->type,
         .held = event->version != 0,
     };
-    returned->named = identity_of(linear, event, &returned->identity);
+    if (!slot->identified || slot->f == HISTORY_OBSERVE) {
+        returned->named = identity_of(linear, event, &returned->identity);
+    }
     bool forgiven = event->type == HISTORY_FAIL && slot->f == HISTORY_RELEASE &&
                     linear->options.failed_release == LINEAR_RELEASE_DONE;
     if (forgiven) {

@@ -79,6 +79,7 @@ struct linear {
     uint64_t *order; /* owned */
     size_t order_count, order_room;
     size_t bytes; /* of the arrays above, without the log's */
+    bool judges;  /* the fast paths take events as they arrive */
     bool full;
     bool finished;
 };

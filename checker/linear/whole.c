@@ -75,7 +75,7 @@ static void judge_resource(struct linear *linear, size_t begin, size_t end)
 static bool is_left(const struct linear *linear, uint32_t resource)
 {
     const struct stream_key *key = &linear->keys[resource];
-    bool all = !stream_judges(linear) || linear->options.order;
+    bool all = !linear->judges || linear->options.order;
     return !key->violated && (all || key->limit != LINEAR_LIMIT_NONE);
 }
 
