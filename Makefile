@@ -135,6 +135,10 @@ $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(filter-out $(BUILD)/libcli.a,$(ROOM_L
 	@mkdir -p $(@D)
 	@clang $(CFLAGS_ALL) -fsanitize=fuzzer,address,undefined -o $@ $< $(LINK_LIBS) $(LIBS_LINK)
 
+.PHONY: soak
+soak: $(BUILD)/tests/checker/test_linear_brute ## ten million small lock histories against the exhaustive search; SEED=n
+	PICKLOCK_SOAK=500000 PICKLOCK_SEED=$(or $(SEED),$(shell date +%s)) $<
+
 .PHONY: fuzz fuzz-run
 fuzz: ## fuzz every parser for SECONDS_EACH seconds, beginning with its corpus
 	@$(MAKE) --no-print-directory CC=clang OPTIMIZE=-O1 SANITIZE=fuzzer-no-link,address,undefined \

@@ -1,0 +1,133 @@
+/* test_linear_file.c: a recorded history in, a verdict with its operations and lines out. */
+#include "checker/linear/file.h"
+#include "history/foreign.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INVOKE(f, process, time)                                                                   \
+    "{:type :invoke, :f :" f ", :process " #process ", :time " #time "}\n"
+#define END(type, f, process, time)                                                                \
+    "{:type :" type ", :f :" f ", :process " #process ", :time " #time "}\n"
+
+static struct linear_report check(const char *history, const struct linear_options *options)
+{
+    static struct linear_report report;
+    char path[] = "/tmp/picklock-linear-XXXXXX";
+    char memory[WHY_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    int file = mkstemp(path);
+    cr_assert(file >= 0);
+    cr_assert_eq(write(file, history, strlen(history)), (ssize_t)strlen(history));
+    close(file);
+    struct result result = linear_check_file(path, NULL, options, &report, &why);
+    unlink(path);
+    cr_assert(!result_failed(result), "%s", why.data);
+    return report;
+}
+
+static const char two_holders[] =
+    INVOKE("acquire", 0, 1) END("ok", "acquire", 0, 2) INVOKE("acquire", 1, 3)
+        END("ok", "acquire", 1, 4) INVOKE("release", 0, 5) END("ok", "release", 0, 6);
+
+Test(linear_file, a_fail_shows_two_operations_with_their_lines_and_they_contradict_each_other)
+{
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    struct linear_report report = check(two_holders, &options);
+    char memory[2048];
+    struct text text = text_over(memory, sizeof memory);
+    cr_assert_eq(report.result.verdict, VERDICT_FAIL);
+    cr_assert_eq(report.result.grade, GRADE_DEFINITE);
+    cr_assert_eq(report.result.operation_count, 2);
+    cr_assert_eq(report.witnesses[1].line, (uint64_t)3);
+    cr_assert(report.confirmed);
+    linear_report_print(&report, &text);
+    cr_assert(strstr(text.data, "model owner; a failed release says nothing") != NULL);
+    cr_assert(strstr(text.data, "line 3: process 1 acquire") != NULL, "%s", text.data);
+}
+
+Test(linear_file, a_certificate_that_proves_nothing_is_not_confirmed)
+{
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    struct linear_report report = check(two_holders, &options);
+    report.witnesses[1].invoke.time_ns = 2; /* now the two are concurrent, but still both hold */
+    cr_assert(linear_certificate_holds(&options, report.witnesses, 2));
+    report.witnesses[1].end.type = HISTORY_INFO;
+    cr_assert_not(linear_certificate_holds(&options, report.witnesses, 2));
+    cr_assert_not(linear_certificate_holds(&options, report.witnesses, 1));
+    cr_assert_not(linear_certificate_holds(&options, report.witnesses, 0));
+}
+
+Test(linear_file, the_policy_for_failed_releases_changes_the_verdict)
+{
+    static const char history[] = INVOKE("acquire", 0, 1) END("ok", "acquire", 0, 2)
+        INVOKE("release", 0, 3) END("fail", "release", 0, 4);
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    cr_assert_eq(check(history, &options).result.verdict, VERDICT_PASS);
+    options.failed_release = LINEAR_RELEASE_NOT_HELD;
+    struct linear_report report = check(history, &options);
+    cr_assert_eq(report.result.verdict, VERDICT_FAIL);
+    cr_assert_eq(report.result.reason, LINEAR_NOT_HELD_WHILE_HELD);
+    cr_assert(report.confirmed);
+}
+
+Test(linear_file, a_refused_acquire_that_says_held_needs_a_holder)
+{
+    static const char history[] = INVOKE("acquire", 0, 1) END("fail", "acquire", 0, 2);
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    cr_assert_eq(check(history, &options).result.verdict, VERDICT_PASS);
+    options.refused_acquire = LINEAR_REFUSED_HELD;
+    cr_assert_eq(check(history, &options).result.verdict, VERDICT_FAIL);
+}
+
+Test(linear_file, an_unknown_release_that_must_have_worked_makes_a_pass_possible)
+{
+    static const char history[] =
+        INVOKE("acquire", 0, 1) END("ok", "acquire", 0, 2) INVOKE("release", 0, 3)
+            END("info", "release", 0, 4) INVOKE("acquire", 1, 5) END("ok", "acquire", 1, 6);
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    struct linear_report report = check(history, &options);
+    cr_assert_eq(report.result.verdict, VERDICT_PASS);
+    cr_assert_eq(report.result.grade, GRADE_POSSIBLE);
+    cr_assert_eq(report.result.operation_count, 3);
+}
+
+Test(linear_file, an_owner_that_goes_on_after_info_is_searched_and_the_report_says_so)
+{
+    static const char history[] = INVOKE("acquire", 0, 1) END("info", "acquire", 0, 2)
+        INVOKE("acquire", 0, 3) END("ok", "acquire", 0, 4);
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    struct linear_report report = check(history, &options);
+    cr_assert_eq(report.result.verdict, VERDICT_PASS);
+    cr_assert_eq(report.result.limit, LINEAR_LIMIT_OWNER_WENT_ON);
+    cr_assert_eq(report.result.frontier_count, (uint64_t)1);
+}
+
+Test(linear_file, a_search_beyond_its_memory_is_unknown)
+{
+    static char history[1 << 18];
+    struct text text = text_over(history, sizeof history);
+    for (int i = 0; i < 1000; i++) {
+        text_add(&text, INVOKE("acquire", 0, 1));
+        text_add(&text, "{:type :ok, :f :acquire, :process 0, :time 1}\n");
+    }
+    struct linear_options options = linear_options_default(LINEAR_MUTEX);
+    options.bytes_max = 60000;
+    struct linear_report report = check(history, &options);
+    cr_assert_eq(report.result.verdict, VERDICT_UNKNOWN);
+    cr_assert(report.result.limit == LINEAR_LIMIT_LOG || report.result.limit == LINEAR_LIMIT_BYTES);
+}
+
+Test(linear_file, bad_input_is_an_error_and_never_a_verdict)
+{
+    char memory[WHY_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    struct linear_report report;
+    struct result result = linear_check_file("/nonexistent", NULL, &options, &report, &why);
+    cr_assert_eq(result.code, ERROR_IO);
+    cr_assert(strstr(why.data, "/nonexistent") != NULL);
+}
