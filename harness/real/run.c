@@ -10,11 +10,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RUN_ARENA_BYTES_MAX = 1 << 28, RUN_LATE_MS = 50 };
+enum { RUN_ARENA_BYTES_MAX = 1 << 28, RUN_LATE_MS = 50, RUN_PAIRS_MAX = 2048 };
 
 void run_fail(struct run *run, struct result result, const char *why)
 {
@@ -225,9 +225,29 @@ static struct result run_make_proxies(struct run *run, struct text *why)
     return RESULT_OK;
 }
 
+/* Each pair of a client and a node takes three descriptors: take as many as we may. */
+static struct result run_check_size(const struct run *run, struct text *why)
+{
+    struct rlimit limit;
+    int32_t pairs = (run->client_count + 1) * run->node_count;
+    if (pairs > RUN_PAIRS_MAX) {
+        text_add(why,
+                 "%d clients on %d nodes are too many for one machine: the real world runs at most "
+                 "%d; use --world sim",
+                 run->client_count, run->node_count, RUN_PAIRS_MAX / run->node_count - 1);
+        return result_error(ERROR_SCHEMA);
+    }
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit); /* where that is too few, opening says so */
+    }
+    return RESULT_OK;
+}
+
 /* Servers start while clients are forked; clients are forked before there is a loop. */
 static struct result run_prepare(struct run *run, struct text *why)
 {
+    TRY(run_check_size(run, why));
     TRY(guard_start(&run->guard, run->options->run_directory, why));
     TRY(run_take_memory(run, why));
     TRY(run_reserve_nowhere(run, why));

@@ -375,6 +375,13 @@ Test(run, twenty_clients_share_one_lock)
     cr_assert_eq(story_ended(&story, HISTORY_RELEASE, HISTORY_OK), 20);
 }
 
+Test(run, too_many_clients_are_refused_before_anything_starts)
+{
+    story_run(&story, SETUP("5000", "1", "5ms"), 1);
+    cr_assert_eq(story.result.code, ERROR_SCHEMA);
+    cr_assert(strstr(story.why, "5000 clients on 5 nodes are too many") != NULL, "%s", story.why);
+}
+
 Test(run, a_missing_server_is_one_sentence)
 {
     setenv("PATH", "/nowhere", 1);
