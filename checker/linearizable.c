@@ -164,10 +164,11 @@ static void move(struct linearizable *state, const struct ledger *ledger, struct
     struct linear_finding found = {0};
     struct linear_moment moment = {.invoke = extends ? event->index : CHAIN_NO_OPERATION,
                                    .called = position_of_call(event->time_ns),
-                                   .returned = position_of_return(event->time_ns)};
+                                   .returned = position_of_return(event->time_ns),
+                                   .until = until};
     bool late = !seat->hold.in_chain;
     if (!late) {
-        chain_until(&none, &seat->hold, 0, &moment, until, &found);
+        chain_until(&none, &seat->hold, 0, &moment, &found);
     }
     if (found.reason != LINEAR_LEGAL) {
         violated(state, ledger, &found, seat, NULL);
