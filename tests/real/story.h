@@ -103,6 +103,11 @@ static inline size_t story_ended(const struct story *story, enum history_f f,
 /* For an assertion that is about to fail: everything that was recorded. */
 static inline void story_tell(const struct story *story)
 {
+    for (size_t k = 0; k < story->plan.scenario.fault_count; k++) {
+        const struct trigger *start = &story->plan.scenario.faults[k].start;
+        cr_log_warn("fault %zu of %zu: trigger %d at %lld", k + 1, story->plan.scenario.fault_count,
+                    start->kind, (long long)start->at_ns);
+    }
     for (size_t i = 0; i < story->count; i++) {
         const struct history_event *event = &story->events[i];
         cr_log_warn("%.6f %s %s client %d node %d fault %d %s %.6f %lld",
