@@ -46,8 +46,8 @@ static size_t count_of(const char *page, const char *word)
     FAULT_OF_NODE(100, 1, "clock_jump", "start", 3)                                                \
     ENDED_BY(101, 3, "expired", "a", "clock-jump", 1)                                              \
     ASK(200, 2)                                                                                    \
-    SET(201, 3, 2, "b", 1201) SET(201, 4, 2, "b", 1201) SET(201, 5, 2, "b", 1201)                  \
-        GRANT(205, 2, "b", 1190)
+    SET(201, 3, 2, "b", 1201)                                                                      \
+    SET(201, 4, 2, "b", 1201) SET(201, 5, 2, "b", 1201) GRANT(205, 2, "b", 1190)
 
 Test(html, page_is_whole_and_needs_nothing_else)
 {
