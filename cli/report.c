@@ -125,7 +125,7 @@ void report_run(const struct report *report, const struct report_group *group,
         text_add_json_field(&line, "folder", part.data);
         text_clear(&part);
     }
-    report_rerun(group, run, &part);
+    report_rerun(report, group, run, &part);
     text_add_json_field(&line, "rerun", part.data);
     printf("%s}\n", line.data);
     fflush(stdout);
@@ -190,7 +190,7 @@ static void report_group_examples(const struct report *report, const struct repo
             printf("        %.*s\n", (int)bytes, rest);
             rest += bytes + (rest[bytes] == '\n');
         }
-        report_rerun(group, run, &text);
+        report_rerun(report, group, run, &text);
         printf("        again: %s\n", text.data);
         if (run->kept) {
             text_clear(&text);
@@ -267,7 +267,7 @@ static void report_group_junit(const struct report *report, const struct report_
     fprintf(report->junit, "\" time=\"%.3f\">\n", (double)group->wall_ns / 1e9);
     if (group->met != group->runs) {
         const char *element = group->errors > 0 ? "error" : "failure";
-        report_rerun(group, run, &text);
+        report_rerun(report, group, run, &text);
         fprintf(report->junit, "    <%s message=\"", element);
         xml_print(report->junit, run->sentences);
         fprintf(report->junit, "\">");

@@ -38,9 +38,11 @@ struct report {
     bool colour;
     bool github;
     bool quiet;
-    bool repeated;   /* more than one run a scenario: tell how often */
-    const char *out; /* folder of the results */
-    size_t number;   /* TAP */
+    bool repeated;       /* more than one run a scenario: tell how often */
+    const char *out;     /* folder of the results */
+    const char *adapter; /* or NULL */
+    int64_t time_scale_ppm;
+    size_t number; /* TAP */
 };
 
 /* Count a run in. */
@@ -62,7 +64,7 @@ int report_end(const struct report *report, const struct report_group *groups, s
                size_t disagreements);
 
 /* The command that runs this again. */
-void report_rerun(const struct report_group *group, const struct run_report *run,
-                  struct text *text);
+void report_rerun(const struct report *report, const struct report_group *group,
+                  const struct run_report *run, struct text *text);
 
 #endif

@@ -241,6 +241,8 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
         .github = getenv("GITHUB_ACTIONS") != NULL,
         .quiet = options->quiet,
         .out = options->out,
+        .adapter = options->adapter,
+        .time_scale_ppm = options->time_scale_ppm,
     };
     if (options->junit != NULL) {
         report.junit = fopen(options->junit, "we");
