@@ -57,10 +57,18 @@ void report_add(struct report_group *group, const struct run_report *run)
     }
 }
 
-void report_rerun(const struct report_group *group, const struct run_report *run, struct text *text)
+void report_rerun(const struct report *report, const struct report_group *group,
+                  const struct run_report *run, struct text *text)
 {
-    text_add(text, "picklock run %s --world %s --seed %" PRIu64 " --keep always",
-             group->scenario->path, group->world, run->seed);
+    text_add(text, "picklock run %s --world %s --seed %" PRIu64, group->scenario->path,
+             group->world, run->seed);
+    if (report->time_scale_ppm != 1000000) {
+        text_add(text, " --time-scale %g", (double)report->time_scale_ppm / 1e6);
+    }
+    if (report->adapter != NULL) {
+        text_add(text, " --adapter '%s'", report->adapter);
+    }
+    text_add(text, " --keep always");
 }
 
 static void report_folder(const struct report *report, const struct report_group *group,
