@@ -97,6 +97,16 @@ static void advance(struct history_parse *parse, const char *at)
     parse->input.line = edn->lines + 1;
 }
 
+/* Read on; a refusal names the line after the one that is known, so that one is the line before. */
+static struct result fill(struct history_parse *parse, bool *more, struct text *why)
+{
+    struct edn *edn = parse->state;
+    parse->input.line = edn->lines;
+    TRY(history_input_fill(&parse->input, more, why));
+    parse->input.line = edn->lines + 1;
+    return RESULT_OK;
+}
+
 /* Stand on the next byte that matters; *there is false at the end of the file. */
 static struct result skip(struct history_parse *parse, bool *there, struct text *why)
 {
@@ -122,7 +132,7 @@ static struct result skip(struct history_parse *parse, bool *there, struct text 
             *there = false;
             return RESULT_OK;
         }
-        TRY(history_input_fill(&parse->input, &more, why));
+        TRY(fill(parse, &more, why));
     }
 }
 
@@ -160,7 +170,7 @@ static struct result read_map(struct history_parse *parse, bool *there, struct t
             *there = false;
             return ended_inside(parse, why);
         }
-        TRY(history_input_fill(&parse->input, &more, why));
+        TRY(fill(parse, &more, why));
     }
 }
 

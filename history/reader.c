@@ -197,6 +197,12 @@ static struct result reader_process(struct history_reader *reader, int32_t proce
     return RESULT_OK;
 }
 
+/* A process as its file counts it: ours from 1, Jepsen's from 0. */
+static int32_t process_shown(const struct history_reader *reader, int32_t process)
+{
+    return process + (reader->parse.header.format == HISTORY_FORMAT ? 1 : 0);
+}
+
 /* An invoke and its end alternate in each process. */
 static struct result reader_pair(struct history_reader *reader, const struct history_event *event,
                                  struct text *why)
@@ -211,7 +217,8 @@ static struct result reader_pair(struct history_reader *reader, const struct his
         if (*open != 0) {
             return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
                                        "process %d invokes %s while its %s is still open",
-                                       event->process + 1, history_f_name(event->f),
+                                       process_shown(reader, event->process),
+                                       history_f_name(event->f),
                                        history_f_name((enum history_f)(*open - 1)));
         }
         *open = (uint8_t)(event->f + 1);
@@ -219,13 +226,14 @@ static struct result reader_pair(struct history_reader *reader, const struct his
     }
     if (*open == 0) {
         return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
-                                   "process %d ends %s (%s) without an invoke", event->process + 1,
-                                   history_f_name(event->f), history_type_name(event->type));
+                                   "process %d ends %s (%s) without an invoke",
+                                   process_shown(reader, event->process), history_f_name(event->f),
+                                   history_type_name(event->type));
     }
     if (*open != event->f + 1) {
         return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
-                                   "process %d ends %s but had invoked %s", event->process + 1,
-                                   history_f_name(event->f),
+                                   "process %d ends %s but had invoked %s",
+                                   process_shown(reader, event->process), history_f_name(event->f),
                                    history_f_name((enum history_f)(*open - 1)));
     }
     *open = 0;
