@@ -262,6 +262,7 @@ static void run_fault_begin(struct run *run, uint32_t k)
 static void run_fault_end(struct run *run, uint32_t k)
 {
     const struct fault *fault = run_fault_at(run, k);
+    int64_t ended_ns = loop_now_ns(); /* before what it held goes on */
     if (run_fault_is_link(fault)) {
         bool struck_message = run->faults[k].links_pending;
         if (!struck_message) {
@@ -279,7 +280,8 @@ static void run_fault_end(struct run *run, uint32_t k)
         }
     }
     struct run_sight sight = run_fault_sight(fault, HISTORY_FAULT_END);
-    sight.observed = loop_now_ns() - run->faults[k].begun_ns;
+    sight.observed = ended_ns - run->faults[k].begun_ns;
+    sight.at_ns = ended_ns;
     run_fault_record(run, k, &sight);
 }
 

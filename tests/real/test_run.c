@@ -20,6 +20,18 @@ static struct story story;
 #define THREE_NODES                                                                                \
     "  - {at: 0s, do: partition, from: client 1, to: nodes 4-5, mode: refuse, for: 4s}\n"
 
+/* The first effect of a fault of this kind. */
+static const struct history_event *effect_of(enum fault_kind kind)
+{
+    for (size_t i = 0; i < story.count; i++) {
+        const struct history_event *event = &story.events[i];
+        if (event->f == HISTORY_FAULT_EFFECT && event->fault_kind == kind) {
+            return event;
+        }
+    }
+    return NULL;
+}
+
 /* An assertion that is about to fail tells what it saw. */
 #define TELL_UNLESS(condition)                                                                     \
     do {                                                                                           \
@@ -101,25 +113,27 @@ Test(run, a_killed_client_is_heard_no_more)
 Test(run, a_crashed_node_without_a_file_forgets_the_key)
 {
     story_must_run(&story,
-                   SETUP("1", "1", "50ms") "faults: [{on: client 1 after_granted, do: crash, "
-                                           "target: node 3, for: 10ms}]\n",
+                   SETUP("1", "1", "50ms") "faults:\n"
+                                           "  - {on: client 1 after_granted, do: crash, target: "
+                                           "node 3, for: 10ms}\n" THREE_NODES,
                    1);
     const struct history_event *lost = story_find(&story, HISTORY_NODE, HISTORY_KEY_LOST, 0);
     TELL_UNLESS(lost != NULL);
     cr_assert_not_null(lost);
     cr_assert_eq(lost->node, 2);
     cr_assert_eq(lost->cause, CAUSE_RESTART);
-    cr_assert_eq(story_find(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT, 0)->number[1], 1);
+    cr_assert_eq(effect_of(FAULT_CRASH)->number[1], 1);
 }
 
 Test(run, a_jumped_clock_makes_a_key_expire)
 {
     story_must_run(&story,
-                   SETUP("1", "1", "50ms") "faults: [{on: client 1 after_granted, do: clock_jump, "
-                                           "target: node 2, by: 11s}]\n",
+                   SETUP("1", "1", "50ms") "faults:\n"
+                                           "  - {on: client 1 after_granted, do: clock_jump, "
+                                           "target: node 2, by: 11s}\n" THREE_NODES,
                    1);
     const struct history_event *gone = story_find(&story, HISTORY_NODE, HISTORY_KEY_EXPIRED, 0);
-    const struct history_event *effect = story_find(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT, 0);
+    const struct history_event *effect = effect_of(FAULT_CLOCK_JUMP);
     TELL_UNLESS(gone != NULL);
     cr_assert_not_null(gone);
     cr_assert_eq(gone->node, 1);
@@ -204,18 +218,6 @@ Test(run, an_evicted_key_is_gone)
                       "  - {on: client 1 after_granted, do: evict, target: node 1}\n" THREE_NODES,
         1);
     cr_assert_eq(story_count(&story, HISTORY_NODE, HISTORY_KEY_EVICTED), 1);
-}
-
-/* The first effect of a fault of this kind. */
-static const struct history_event *effect_of(enum fault_kind kind)
-{
-    for (size_t i = 0; i < story.count; i++) {
-        const struct history_event *event = &story.events[i];
-        if (event->f == HISTORY_FAULT_EFFECT && event->fault_kind == kind) {
-            return event;
-        }
-    }
-    return NULL;
 }
 
 Test(run, a_paused_node_answers_after_its_pause)
