@@ -13,7 +13,7 @@ enum whole_verdict whole_fast_judge(struct whole *whole)
         return permits_judge(whole);
     }
     if (whole->options->model == LINEAR_OWNER) {
-        return ghosts_judge(whole);
+        return whole->order != NULL ? lay_judge(whole) : ghosts_judge(whole);
     }
     return WHOLE_NOT_FOR_ME;
 }

@@ -224,6 +224,13 @@ struct result linear_order_file(const char *path, const struct history_reader_op
     struct linear *linear = NULL;
     struct linear_report report;
     struct linear_options kept = *options;
+    if (options->model == LINEAR_LEASE || options->model == LINEAR_LEASE_EXACT) {
+        text_add(why,
+                 "%s: no order is written for the model %s: whether an operation is legal "
+                 "there depends on times, not only on the order",
+                 path, linear_model_name((enum linear_model)options->model));
+        return result_error(ERROR_USAGE);
+    }
     kept.order = true;
     kept.log_bytes_max = options->bytes_max / 2;
     struct result result = source_open(&source, path, why);
