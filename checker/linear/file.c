@@ -285,7 +285,8 @@ void linear_report_print(const struct linear_report *report, struct text *text)
              (unsigned long long)report->resources);
     linear_policy_print(&report->options, text);
     text_add(text, "\n");
-    if (result->limit != LINEAR_LIMIT_NONE) {
+    bool searched = result->frontier_count > 0;
+    if (result->limit != LINEAR_LIMIT_NONE && (searched || result->verdict == VERDICT_UNKNOWN)) {
         text_add(text, "  %s: %s\n",
                  result->verdict == VERDICT_UNKNOWN ? "unknown because" : "searched because",
                  linear_limit_sentence((enum linear_limit)result->limit));
