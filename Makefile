@@ -116,7 +116,7 @@ adapters: ## install the pinned npm libraries that adapters/ puts under test
 arrows: ## includes go one way
 	@tools/arrows.sh
 
-purity: $(BUILD)/liblockcore.a ## the lock core imports nothing but memory and text functions
+purity: $(BUILD)/liblockcore.a $(BUILD)/libbase.a ## the lock core imports nothing but memory and text functions
 	@tools/purity.sh $(BUILD)
 
 tidy: ## lengths, bans, layout
