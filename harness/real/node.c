@@ -266,7 +266,10 @@ static bool node_growing_file(const struct node *node, char *path, size_t path_b
     return found;
 }
 
-/* The last length that the fsync shim logged for `path`; 0 when it was never synced. */
+/*
+ * The greatest length that the fsync shim logged for `path`; 0 when it was never synced. Not the
+ * last: an fsync in the server's second thread may end after a later one in its first.
+ */
 static int64_t node_synced_bytes(const struct node *node, const char *path)
 {
     char line[NODE_PATH_BYTES * 2];
@@ -281,18 +284,19 @@ static int64_t node_synced_bytes(const struct node *node, const char *path)
             continue;
         }
         name[strcspn(name, "\n")] = 0;
-        if (strcmp(name + 1, path) == 0) {
-            synced = strtoll(line, NULL, 10);
+        int64_t length = strtoll(line, NULL, 10);
+        if (strcmp(name + 1, path) == 0 && length > synced) {
+            synced = length;
         }
     }
     (void)fclose(file);
     return synced;
 }
 
-/* What a power cut left is on the disk: the next one must not take it. */
+/* What a power cut left is on the disk, and no more: the log begins anew with it. */
 static bool node_note_synced(const struct node *node, const char *path, int64_t bytes)
 {
-    FILE *file = fopen(node->fsync_path, "ae");
+    FILE *file = fopen(node->fsync_path, "we");
     if (file == NULL) {
         return false;
     }
