@@ -62,7 +62,7 @@ struct result bundle_write(const char *path, const struct bundle *bundle, struct
 struct result bundle_replay(const struct bundle *bundle, struct recorder *next, struct trace *now,
                             struct text *why)
 {
-    struct arena arena = arena_empty(SIZE_MAX / 2);
+    struct arena arena = arena_empty(SIM_BYTES_MAX);
     struct sim_options options = {.choices = &bundle->choices};
     struct sim *sim = NULL;
     trace_init(now, next);

@@ -20,6 +20,8 @@
 
 #include <stddef.h>
 
+#define SIM_BYTES_MAX (4 * GIBIBYTE) /* a world: its clients have a lock for every resource */
+
 struct sim;
 
 struct sim_options {

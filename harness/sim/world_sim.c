@@ -15,7 +15,7 @@ static struct result world_sim_run(const struct plan *plan, const struct world_o
     }
     struct text library = text_over(header->library, sizeof header->library);
     text_add(&library, "lockcore %s", PICKLOCK_VERSION);
-    struct arena arena = arena_empty(SIZE_MAX / 2);
+    struct arena arena = arena_empty(SIM_BYTES_MAX);
     struct sim_options sim_options = {0};
     struct sim *sim = NULL;
     struct result result = sim_create(&arena, plan, &sim_options, &sim, why);
