@@ -10,7 +10,7 @@ static enum keys_agreement judge_set(bool present, bool yes, int64_t sent_ns, in
     struct keys_entry entry = {
         .present = present, .has_ttl = true, .earliest_ns = 1000, .latest_ns = 2000};
     struct keys_command command = {.verb = KEYS_SET_ABSENT, .sent_ns = sent_ns};
-    struct keys_fact fact = {&command, 1, yes, true_ns};
+    struct keys_fact fact = {&command, 1, yes, true_ns, true_ns};
     return keys_judge(&entry, &fact);
 }
 
