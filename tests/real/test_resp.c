@@ -70,7 +70,7 @@ Test(resp, words_beyond_the_limit_are_counted_and_not_kept)
     cr_assert_eq(command(bytes, &words), RESP_MESSAGE);
     cr_assert_eq(words.total, 100);
     cr_assert_eq(words.count, RESP_WORDS_MAX);
-    cr_assert_eq(words.message_bytes, at);
+    cr_assert_eq(words.message_bytes, (uint32_t)at);
 }
 
 Test(resp, what_is_no_command_breaks_the_stream)
