@@ -8,7 +8,7 @@ enum { TABLE_ENTRIES_FIRST = 64 };
 
 static void entries_put(struct table_entry *entries, uint32_t mask, struct table_entry entry)
 {
-    uint32_t at = entry.hash & mask;
+    uint32_t at = (uint32_t)entry.hash & mask;
     while (entries[at].slot != TABLE_NONE) {
         at = (at + 1) & mask;
     }
@@ -48,8 +48,7 @@ bool table_put(struct table *table, uint64_t hash, uint32_t slot, size_t bytes_m
             return false;
         }
     }
-    entries_put(table->entries, table->mask,
-                (struct table_entry){.hash = (uint32_t)hash, .slot = slot});
+    entries_put(table->entries, table->mask, (struct table_entry){.hash = hash, .slot = slot});
     table->count++;
     return true;
 }
@@ -58,7 +57,7 @@ void table_remove(struct table *table, uint64_t hash, uint32_t slot)
 {
     ASSERT(table->entries != NULL);
     uint32_t hole = (uint32_t)hash & table->mask;
-    while (table->entries[hole].hash != (uint32_t)hash || table->entries[hole].slot != slot) {
+    while (table->entries[hole].hash != hash || table->entries[hole].slot != slot) {
         ASSERT(table->entries[hole].slot != TABLE_NONE);
         hole = (hole + 1) & table->mask;
     }
@@ -70,7 +69,7 @@ void table_remove(struct table *table, uint64_t hash, uint32_t slot)
             break;
         }
         /* An entry may move back to the hole only if its home does not lie behind the hole. */
-        uint32_t from_home = (at - entry->hash) & table->mask;
+        uint32_t from_home = (at - (uint32_t)entry->hash) & table->mask;
         if (from_home >= ((at - hole) & table->mask)) {
             table->entries[hole] = *entry;
             hole = at;

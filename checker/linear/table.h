@@ -1,4 +1,4 @@
-/* table.h: finds the slot of a live thing by a hash; open addressing, grows by doubling. */
+/* table.h: finds the slot of a live thing by a 64-bit hash; open addressing, grows by doubling. */
 #ifndef CHECKER_LINEAR_TABLE_H
 #define CHECKER_LINEAR_TABLE_H
 
@@ -8,9 +8,8 @@
 
 #define TABLE_NONE UINT32_MAX
 
-/* Eight bytes: a table of many live holds is as fast as it is small. */
 struct table_entry {
-    uint32_t hash; /* the low half of what the caller gave */
+    uint64_t hash;
     uint32_t slot; /* TABLE_NONE: empty */
 };
 
@@ -23,13 +22,13 @@ struct table {
 
 /* A walk over the slots that were put under `hash`. */
 struct table_walk {
-    uint32_t hash;
+    uint64_t hash;
     uint32_t at;
 };
 
 static inline struct table_walk table_walk_begin(const struct table *table, uint64_t hash)
 {
-    return (struct table_walk){.hash = (uint32_t)hash, .at = (uint32_t)hash & table->mask};
+    return (struct table_walk){.hash = hash, .at = (uint32_t)hash & table->mask};
 }
 
 /* The next slot of the walk, or TABLE_NONE. */
