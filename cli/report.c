@@ -13,23 +13,53 @@
 #define YELLOW "\033[33m"
 #define PLAIN  "\033[0m"
 
-/* Shortest first: that is the one to look at. */
-static void report_example(struct report_group *group, const struct run_report *run)
+static bool same_kind(const struct run_report *a, const struct run_report *b)
 {
-    uint32_t at = group->example_count;
-    while (at > 0 && group->examples[at - 1].events > run->events) {
-        at--;
+    return a->status == b->status && a->violations == b->violations && a->unmet == b->unmet &&
+           memcmp(a->blames, b->blames, sizeof a->blames) == 0;
+}
+
+/* The kind of this run; a new one if there is room, else NULL. */
+static struct report_kind *report_kind(struct report_group *group, const struct run_report *run)
+{
+    for (uint32_t i = 0; i < group->kind_count; i++) {
+        if (same_kind(&group->kinds[i].shortest, run)) {
+            return &group->kinds[i];
+        }
     }
-    if (at == REPORT_EXAMPLES_MAX) {
+    if (group->kind_count == REPORT_KINDS_MAX) {
+        return NULL;
+    }
+    struct report_kind *kind = &group->kinds[group->kind_count++];
+    kind->shortest = *run;
+    return kind;
+}
+
+/* Shortest first: those are the ones to look at. */
+static void report_failure(struct report_group *group, const struct run_report *run)
+{
+    struct report_kind *kind = report_kind(group, run);
+    if (kind == NULL) {
         return;
     }
-    if (group->example_count < REPORT_EXAMPLES_MAX) {
-        group->example_count++;
+    kind->runs++;
+    if (run->events < kind->shortest.events) {
+        kind->shortest = *run;
     }
-    for (uint32_t i = group->example_count - 1; i > at; i--) {
-        group->examples[i] = group->examples[i - 1];
+    uint32_t at = kind->seed_count;
+    while (at > 0 && kind->events[at - 1] > run->events) {
+        at--;
     }
-    group->examples[at] = *run;
+    if (at == REPORT_SEEDS_MAX) {
+        return;
+    }
+    kind->seed_count += kind->seed_count < REPORT_SEEDS_MAX ? 1 : 0;
+    for (uint32_t i = kind->seed_count - 1; i > at; i--) {
+        kind->seeds[i] = kind->seeds[i - 1];
+        kind->events[i] = kind->events[i - 1];
+    }
+    kind->seeds[at] = run->seed;
+    kind->events[at] = run->events;
 }
 
 void report_add(struct report_group *group, const struct run_report *run)
@@ -53,7 +83,7 @@ void report_add(struct report_group *group, const struct run_report *run)
         group->last = *run;
     }
     if (run->status != RUN_MET) {
-        report_example(group, run);
+        report_failure(group, run);
     }
 }
 
@@ -186,32 +216,52 @@ static void print_word(const struct report *report, const char *word)
     printf("%s%-5s%s ", report->colour ? colour : "", word, report->colour ? PLAIN : "");
 }
 
-static void report_group_examples(const struct report *report, const struct report_group *group)
+static void report_kind_text(const struct report *report, const struct report_group *group,
+                             const struct report_kind *kind)
 {
-    for (uint32_t i = 0; i < group->example_count && i < 3; i++) {
-        const struct run_report *run = &group->examples[i];
-        char memory[2048];
-        struct text text = text_over(memory, sizeof memory);
-        const char *rest = run->sentences;
-        while (*rest != '\0') {
-            size_t bytes = strcspn(rest, "\n");
-            printf("        %.*s\n", (int)bytes, rest);
-            rest += bytes + (rest[bytes] == '\n');
-        }
-        report_rerun(report, group, run, &text);
-        printf("        again: %s\n", text.data);
-        if (run->kept) {
-            text_clear(&text);
-            report_folder(report, group, run, &text);
-            printf("        story: picklock show %s\n", text.data);
-        }
+    const struct run_report *run = &kind->shortest;
+    char memory[2048];
+    struct text text = text_over(memory, sizeof memory);
+    const char *rest = run->sentences;
+    if (group->runs > 1) {
+        printf("      %" PRIu32 " runs, the shortest with seed %" PRIu64 " and %" PRIu64
+               " events:\n",
+               kind->runs, run->seed, run->events);
     }
-    if (group->example_count > 3) {
-        printf("        more seeds:");
-        for (uint32_t i = 3; i < group->example_count; i++) {
-            printf(" %" PRIu64, group->examples[i].seed);
+    while (*rest != '\0') {
+        size_t bytes = strcspn(rest, "\n");
+        printf("        %.*s\n", (int)bytes, rest);
+        rest += bytes + (rest[bytes] == '\n');
+    }
+    report_rerun(report, group, run, &text);
+    printf("        again: %s\n", text.data);
+    if (run->kept) {
+        text_clear(&text);
+        report_folder(report, group, run, &text);
+        printf("        story: picklock show %s\n", text.data);
+    }
+    if (kind->seed_count > 1 && kind->seeds[0] != kind->seeds[kind->seed_count - 1]) {
+        printf("        shortest seeds:");
+        for (uint32_t i = 0; i < kind->seed_count; i++) {
+            printf(" %" PRIu64, kind->seeds[i]);
         }
         printf("\n");
+    }
+}
+
+/* What was violated and why, one kind after the other; the kind with the shortest run first. */
+static void report_group_kinds(const struct report *report, const struct report_group *group)
+{
+    bool told[REPORT_KINDS_MAX] = {false};
+    for (uint32_t n = 0; n < group->kind_count; n++) {
+        uint32_t next = REPORT_KINDS_MAX;
+        for (uint32_t i = 0; i < group->kind_count; i++) {
+            bool shorter = next == REPORT_KINDS_MAX ||
+                           group->kinds[i].shortest.events < group->kinds[next].shortest.events;
+            next = !told[i] && shorter ? i : next;
+        }
+        told[next] = true;
+        report_kind_text(report, group, &group->kinds[next]);
     }
 }
 
@@ -237,7 +287,7 @@ static void report_group_text(const struct report *report, const struct report_g
         }
         printf(": %s; as expected in %" PRIu32 "\n", text.data, group->met);
     }
-    report_group_examples(report, group);
+    report_group_kinds(report, group);
     fflush(stdout);
 }
 
@@ -269,7 +319,7 @@ static void report_group_junit(const struct report *report, const struct report_
 {
     char memory[1024];
     struct text text = text_over(memory, sizeof memory);
-    const struct run_report *run = group->example_count > 0 ? &group->examples[0] : &group->last;
+    const struct run_report *run = group->kind_count > 0 ? &group->kinds[0].shortest : &group->last;
     fprintf(report->junit, "  <testcase classname=\"picklock.%s\" name=\"", group->world);
     xml_print(report->junit, group->scenario->name);
     fprintf(report->junit, "\" time=\"%.3f\">\n", (double)group->wall_ns / 1e9);

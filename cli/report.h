@@ -11,7 +11,16 @@
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_TAP };
 
-enum { REPORT_EXAMPLES_MAX = 10 };
+enum { REPORT_KINDS_MAX = 10, REPORT_SEEDS_MAX = 8 };
+
+/* Runs not as expected, with the same violations and the same blame. */
+struct report_kind {
+    uint32_t runs;
+    struct run_report shortest;
+    uint32_t seed_count;
+    uint64_t seeds[REPORT_SEEDS_MAX];  /* the shortest runs first */
+    uint64_t events[REPORT_SEEDS_MAX]; /* their lengths */
+};
 
 /* All runs of one scenario in one world. */
 struct report_group {
@@ -28,8 +37,8 @@ struct report_group {
     uint32_t failed[RUN_CHECKS_MAX]; /* per check: runs in which it failed */
     int64_t wall_ns;                 /* all runs together */
     struct run_report last;          /* the last report that was not met, else the last one */
-    uint32_t example_count;
-    struct run_report examples[REPORT_EXAMPLES_MAX]; /* runs not met; the shortest first */
+    uint32_t kind_count;
+    struct report_kind kinds[REPORT_KINDS_MAX];
 };
 
 struct report {
