@@ -46,7 +46,10 @@ static bool clean_run_of(const char *pid, char *run, size_t run_bytes)
 static void clean_run(const char *run, struct clean_report *report)
 {
     char state[GUARD_PATH_BYTES + 16];
-    if (guard_owner_alive(run)) {
+    char owner[GUARD_PATH_BYTES + 16];
+    (void)snprintf(owner, sizeof owner, "%s/state/owner", run);
+    bool owned = access(owner, F_OK) == 0; /* a run says so before it starts anything */
+    if (!owned || guard_owner_alive(run)) {
         return;
     }
     report->processes_killed += guard_kill_by_environment(run);
