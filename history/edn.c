@@ -15,6 +15,7 @@ struct edn {
     struct history_map map;
     uint64_t lines; /* newlines before input.begin */
     int64_t count;  /* operations so far: the time where none is recorded */
+    int64_t number; /* of the last entry: its :index, or -1 */
     char close;     /* of the vector that they are in, or '\0' */
     bool closed;
     bool timed;
@@ -56,6 +57,8 @@ static struct result begin(struct history_parse *parse, enum datum_notation nota
         return history_parse_error(parse, ERROR_LIMIT, why, "no memory to read it");
     }
     parse->state = edn;
+    parse->foreign = true;
+    edn->number = -1;
     parse->input.line = 1;
     parse->input.bytes_max = EDN_MAP_BYTES_MAX;
     edn->parse.notation = notation;
@@ -219,6 +222,8 @@ static struct result take_time(struct history_parse *parse, struct text *why)
     if (!edn->timed) {
         foreign->event.time_ns = edn->count; /* in the order of the file */
     }
+    parse->numbered = foreign->number > edn->number;
+    edn->number = foreign->number;
     edn->count++;
     return RESULT_OK;
 }
@@ -248,7 +253,7 @@ static struct result next(struct history_parse *parse, struct history_event *eve
         TRY(take_time(parse, why));
         *event = edn->foreign.event;
         const char *key = edn->foreign.key[0] == '\0' ? "lock" : edn->foreign.key;
-        if (!edn->foreign.skip) {
+        if (!edn->foreign.skip && event->type == HISTORY_INVOKE) {
             TRY(history_parse_resource(parse, key, strlen(key), &event->resource, why));
         }
         uint64_t line = parse->input.line;

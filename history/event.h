@@ -24,7 +24,7 @@ enum {
     HISTORY_CLIENTS_MAX = 1 << 20,    /* header */
     HISTORY_RESOURCES_MAX = 1 << 20,  /* header, and different names in one history */
     HISTORY_FAULTS_MAX = 1024,        /* header */
-    HISTORY_PROCESSES_MAX = 1 << 27,  /* a process is below it */
+    HISTORY_PROCESSES_MAX = 1 << 24,  /* a process is below it */
     HISTORY_LINE_BYTES_MAX = 1 << 20, /* of our own JSON lines */
     HISTORY_RESOURCE_BYTES_MAX = 255, /* a resource's name */
 };

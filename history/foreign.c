@@ -13,25 +13,69 @@ static const char *const field_names[] = {
 #undef X
 };
 
-/* In the order of HISTORY_MAP_FIELDS. */
 static const struct history_map presets[] = {
     {.preset = "plain",
-     .field = {"acquire|lock|take|acq", "release|unlock|free|rel", "extend|refresh|renew",
-               "observe", "", "owner", "fence", "resource|key|lock|name", "until", "", "ns"}},
+     .field = {[MAP_ACQUIRE] = "acquire|lock|take|acq",
+               [MAP_RELEASE] = "release|unlock|free|rel",
+               [MAP_EXTEND] = "extend|refresh|renew",
+               [MAP_OBSERVE] = "observe",
+               [MAP_OWNER] = "owner",
+               [MAP_FENCE] = "fence",
+               [MAP_KEY] = "resource|key|lock|name",
+               [MAP_UNTIL] = "until",
+               [MAP_UNIT] = "ns"}},
     {.preset = "etcd",
-     .field = {"acquire", "release", "", "", "", "", "", "key", "", "timeout|unavailable", "ns"}},
+     .field = {[MAP_ACQUIRE] = "acquire",
+               [MAP_RELEASE] = "release",
+               [MAP_KEY] = "key",
+               [MAP_UNKNOWN] = "timeout|unavailable",
+               [MAP_NOT_HELD] = "not-held",
+               [MAP_HELD] = "already-held",
+               [MAP_UNIT] = "ns"}},
     {.preset = "hazelcast",
-     .field = {"acquire", "release", "", "", "", "value.client|client", "value.fence|fence", "key",
-               "", "", "ns"}},
+     .field = {[MAP_ACQUIRE] = "acquire",
+               [MAP_RELEASE] = "release",
+               [MAP_OWNER] = "value.client|debug.client|client",
+               [MAP_FENCE] = "value.fence|fence",
+               [MAP_KEY] = "key",
+               [MAP_NOT_HELD] = "not-lock-owner|not-permit-owner",
+               [MAP_CARRY] = "owner",
+               [MAP_UNIT] = "ns"}},
+    {.preset = "atlasdb",
+     .field = {[MAP_ACQUIRE] = "lock",
+               [MAP_RELEASE] = "unlock",
+               [MAP_EXTEND] = "refresh",
+               [MAP_KEY] = "value",
+               [MAP_DECLINED] = "\"\"|false",
+               [MAP_UNIT] = "ns"}},
     {.preset = "valued",
-     .field = {"acquire|lock", "release|unlock", "extend|refresh", "observe", "value", "owner",
-               "fence", "resource|key|lock|name", "until", "", "ns"}},
+     .field = {[MAP_ACQUIRE] = "acquire|lock",
+               [MAP_RELEASE] = "release|unlock",
+               [MAP_EXTEND] = "extend|refresh",
+               [MAP_OBSERVE] = "observe",
+               [MAP_VALUE] = "value",
+               [MAP_OWNER] = "owner",
+               [MAP_FENCE] = "fence",
+               [MAP_KEY] = "resource|key|lock|name",
+               [MAP_UNTIL] = "until",
+               [MAP_UNIT] = "ns"}},
     {.preset = "independent",
-     .field = {"acquire|lock", "release|unlock", "", "", "", "", "value[1].fence", "value[0]", "",
-               "", "ns"}},
+     .field = {[MAP_ACQUIRE] = "acquire|lock",
+               [MAP_RELEASE] = "release|unlock",
+               [MAP_FENCE] = "value[1].fence",
+               [MAP_KEY] = "value[0]",
+               [MAP_UNIT] = "ns"}},
     {.preset = "picklock",
-     .field = {"acquire", "release", "extend", "observe", "value", "owner", "fence", "resource",
-               "until", "", "ns"},
+     .field = {[MAP_ACQUIRE] = "acquire",
+               [MAP_RELEASE] = "release",
+               [MAP_EXTEND] = "extend",
+               [MAP_OBSERVE] = "observe",
+               [MAP_VALUE] = "value",
+               [MAP_OWNER] = "owner",
+               [MAP_FENCE] = "fence",
+               [MAP_KEY] = "resource",
+               [MAP_UNTIL] = "until",
+               [MAP_UNIT] = "ns"},
      .own = true},
 };
 
@@ -108,6 +152,11 @@ struct result history_map_parse(const char *text, struct history_map *map, struc
             TRY(map_set(word, bytes, map, why));
         }
         word += bytes + (word[bytes] == ',' ? 1 : 0);
+    }
+    const char *carry = map->field[MAP_CARRY];
+    if (carry[0] != '\0' && strcmp(carry, "owner") != 0) {
+        text_add(why, "--map: carry=%s; expected owner, or nothing", carry);
+        return result_error(ERROR_USAGE);
     }
     const char *unit = map->field[MAP_UNIT];
     bool known = strcmp(unit, "ns") == 0 || strcmp(unit, "us") == 0 || strcmp(unit, "ms") == 0 ||
@@ -275,24 +324,43 @@ static bool read_name(const struct datum *data, int32_t at, struct history_value
     return true;
 }
 
+/* An error that the map does not name says nothing more than that there was one. */
+static void read_error(const struct history_map *map, const struct datum *error,
+                       struct history_event *event)
+{
+    bool release = event->f == HISTORY_RELEASE;
+    const char *words = map->field[release ? MAP_NOT_HELD : MAP_HELD];
+    if (event->type == HISTORY_FAIL &&
+        is_one_of(map->field[MAP_UNKNOWN], error->text, error->bytes)) {
+        event->type = HISTORY_INFO;
+    } else if (event->type == HISTORY_FAIL && words[0] != '\0') {
+        bool says = is_one_of(words, error->text, error->bytes);
+        event->cause = !says ? CAUSE_LIBRARY_ERROR : release ? CAUSE_NOT_HOLDING : CAUSE_NO_QUORUM;
+    }
+    for (int cause = 1; cause < HISTORY_CAUSES && map->own; cause++) {
+        if (datum_is(error, history_cause_name((enum history_cause)cause))) {
+            event->cause = (uint8_t)cause;
+        }
+    }
+}
+
 static void read_outcome(const struct history_map *map, const struct datum *data,
                          struct history_event *event)
 {
+    int32_t value = datum_find(data, 0, "value", 5);
+    bool empty = value >= 0 && data[value].text != NULL && data[value].bytes == 0;
+    if (event->type == HISTORY_OK && event->f != HISTORY_OBSERVE && value >= 0 &&
+        data[value].text != NULL &&
+        is_one_of(map->field[MAP_DECLINED], empty ? "\"\"" : data[value].text,
+                  empty ? 2 : data[value].bytes)) {
+        event->type = HISTORY_FAIL;
+    }
     int32_t error = datum_find(data, 0, "error", 5);
     if (error >= 0 && data[error].type == DATUM_LIST) {
         error = data[error].first; /* Jepsen: [:timeout "what it said"] */
     }
-    if (error < 0 || data[error].text == NULL) {
-        return;
-    }
-    if (event->type == HISTORY_FAIL &&
-        is_one_of(map->field[MAP_UNKNOWN], data[error].text, data[error].bytes)) {
-        event->type = HISTORY_INFO;
-    }
-    for (int cause = 1; cause < HISTORY_CAUSES && map->own; cause++) {
-        if (datum_is(&data[error], history_cause_name((enum history_cause)cause))) {
-            event->cause = (uint8_t)cause;
-        }
+    if (error >= 0 && data[error].text != NULL) {
+        read_error(map, &data[error], event);
     }
 }
 
@@ -351,6 +419,7 @@ struct result foreign_read(const struct history_map *map, const struct datum *da
     struct history_event *event = &foreign->event;
     foreign->skip = true;
     foreign->key[0] = '\0';
+    foreign->number = -1;
     if (data[0].type != DATUM_MAP) {
         text_add(why, "expected a map, one for each operation");
         return result_error(ERROR_SYNTAX);
@@ -360,6 +429,10 @@ struct result foreign_read(const struct history_map *map, const struct datum *da
     foreign->has_time = time >= 0 && data[time].type != DATUM_NIL;
     if (foreign->has_time) {
         TRY(read_time(map, &data[time], "time", &event->time_ns, why));
+    }
+    int32_t number_at = datum_find(data, 0, "index", 5);
+    if (number_at >= 0 && data[number_at].type == DATUM_INTEGER) {
+        foreign->number = data[number_at].integer;
     }
     int32_t process = datum_find(data, 0, "process", 7);
     if (process < 0 || data[process].text == NULL) {

@@ -10,7 +10,15 @@
  *     acquire, release, extend, observe   the words that f can be, with | between them
  *     value, owner, fence, key, until     the path of a field: key, value.client, value[0]
  *     unknown                             errors that make a `fail` an unknown outcome, with |
+ *     not-held                            errors of a failed release that say that its caller did
+ *                                         not hold the lock; none named: any may say it
+ *     held                                errors of a refused acquire that say that someone held
+ *                                         it; none named: any may say it
+ *     declined                            values of an `ok` that make it a `fail`, "" for none
+ *     carry                               `owner`: an operation that names no owner is its client's
  *     unit                                of time and until: ns (Jepsen's), us, ms or s
+ *
+ * The lock's name, `key`, is read from the invoke.
  *
  * docs/LINEARIZABLE.md shows each preset with an example.
  */
@@ -35,6 +43,10 @@ enum { HISTORY_MAP_WORD_BYTES = 128 };
     X(MAP_KEY, "key")                                                                              \
     X(MAP_UNTIL, "until")                                                                          \
     X(MAP_UNKNOWN, "unknown")                                                                      \
+    X(MAP_NOT_HELD, "not-held")                                                                    \
+    X(MAP_HELD, "held")                                                                            \
+    X(MAP_DECLINED, "declined")                                                                    \
+    X(MAP_CARRY, "carry")                                                                          \
     X(MAP_UNIT, "unit")
 
 enum history_map_field {
@@ -66,6 +78,7 @@ struct foreign_event {
     char key[HISTORY_RESOURCE_BYTES_MAX + 1];
     bool skip; /* not about a lock: a nemesis, or another operation */
     bool has_time;
+    int64_t number; /* :index, or -1 */
 };
 
 /* Turn a map into an event. `why` gets a sentence without the place. */

@@ -27,6 +27,8 @@ struct history_parse {
     void *state;                   /* the format's own, from the arena */
     struct history_names *names;   /* resources: history_parse_resource */
     bool cut;                      /* next: the file ended inside its last event */
+    bool foreign;                  /* begin: an end stands for the resource of its invoke */
+    bool numbered;                 /* next: the event has a number above the one before it */
 };
 
 struct history_format {

@@ -3,8 +3,10 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
+#include "history/foreign.h"
 #include "history/format.h"
 #include "history/names.h"
+#include "history/owners.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,10 +18,19 @@ struct history_reader {
     struct history_parse parse;
     const struct history_format *format;
     struct history_names names;
+    struct history_owners owners;
     uint64_t event_count;
-    int64_t time_ns;   /* of the last event */
-    uint8_t *open;     /* owned; of each process: 0, or 1 + the f that it has invoked */
-    size_t open_count; /* processes in `open` */
+    int64_t time_ns;                  /* of the last event */
+    uint64_t reordered;               /* events whose time said another order than the file */
+    struct reader_process *processes; /* owned */
+    size_t process_count;
+};
+
+/* What is known of one process. */
+struct reader_process {
+    int64_t time_ns;   /* as recorded, of its last event */
+    uint32_t resource; /* of what it has invoked */
+    uint8_t open;      /* 0, or 1 + the f that it has invoked */
 };
 
 struct history_event history_event_blank(void)
@@ -136,6 +147,10 @@ static struct result reader_name_counted(struct history_reader *reader, struct t
 
 static struct result reader_begin(struct history_reader *reader, const char *path, struct text *why)
 {
+    const struct history_map *map = reader->parse.map;
+    if (map != NULL && map->field[MAP_CARRY][0] != '\0') {
+        TRY(history_owners_read(path, map, &reader->owners, why));
+    }
     TRY(history_input_open(&reader->parse.input, path, why));
     TRY(reader_detect(reader, why));
     TRY(reader->format->begin(&reader->parse, why));
@@ -169,12 +184,12 @@ const struct history_header *history_reader_header(const struct history_reader *
     return &reader->parse.header;
 }
 
-/* Make room for a process in the table of open operations. */
-static struct result reader_process(struct history_reader *reader, int32_t process,
-                                    struct text *why)
+/* Make room for a process in the table of processes. */
+static struct result reader_process_ready(struct history_reader *reader, int32_t process,
+                                          struct text *why)
 {
     size_t index = (size_t)process;
-    if (index < reader->open_count) {
+    if (index < reader->process_count) {
         return RESULT_OK;
     }
     if (process >= HISTORY_PROCESSES_MAX) {
@@ -182,18 +197,18 @@ static struct result reader_process(struct history_reader *reader, int32_t proce
                                    "process %d is beyond the limit of %d", process + 1,
                                    HISTORY_PROCESSES_MAX);
     }
-    size_t count = reader->open_count < 64 ? 64 : reader->open_count;
+    size_t count = reader->process_count < 64 ? 64 : reader->process_count;
     while (count <= index) {
         count *= 2;
     }
-    uint8_t *open = memory_resize(reader->open, count);
-    if (open == NULL) {
+    struct reader_process *grown = memory_resize(reader->processes, count * sizeof *grown);
+    if (grown == NULL) {
         return history_parse_error(&reader->parse, ERROR_LIMIT, why, "no memory for process %d",
                                    process + 1);
     }
-    memset(open + reader->open_count, 0, count - reader->open_count);
-    reader->open = open;
-    reader->open_count = count;
+    memset(grown + reader->process_count, 0, (count - reader->process_count) * sizeof *grown);
+    reader->processes = grown;
+    reader->process_count = count;
     return RESULT_OK;
 }
 
@@ -203,16 +218,26 @@ static int32_t process_shown(const struct history_reader *reader, int32_t proces
     return process + (reader->parse.header.format == HISTORY_FORMAT ? 1 : 0);
 }
 
+/* An operation that names no owner has that of its process. */
+static void reader_own(const struct history_reader *reader, struct history_event *event)
+{
+    const struct history_value *owner = history_owners_of(&reader->owners, event->process);
+    if ((event->flags & HISTORY_HAS_OWNER) == 0 && event->f != HISTORY_OBSERVE && owner != NULL) {
+        event->owner = *owner;
+        event->flags |= HISTORY_HAS_OWNER;
+    }
+}
+
 /* An invoke and its end alternate in each process. */
-static struct result reader_pair(struct history_reader *reader, const struct history_event *event,
+static struct result reader_pair(struct history_reader *reader, struct history_event *event,
                                  struct text *why)
 {
     if (event->process < 0) {
         return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
                                    "an operation of nobody: it needs a process");
     }
-    TRY(reader_process(reader, event->process, why));
-    uint8_t *open = &reader->open[event->process];
+    struct reader_process *process = &reader->processes[event->process];
+    uint8_t *open = &process->open;
     if (event->type == HISTORY_INVOKE) {
         if (*open != 0) {
             return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
@@ -222,6 +247,7 @@ static struct result reader_pair(struct history_reader *reader, const struct his
                                        history_f_name((enum history_f)(*open - 1)));
         }
         *open = (uint8_t)(event->f + 1);
+        process->resource = event->resource;
         return RESULT_OK;
     }
     if (*open == 0) {
@@ -237,6 +263,44 @@ static struct result reader_pair(struct history_reader *reader, const struct his
                                    history_f_name((enum history_f)(*open - 1)));
     }
     *open = 0;
+    if (reader->parse.foreign) {
+        event->resource = process->resource; /* its end may say something else in that place */
+    }
+    return RESULT_OK;
+}
+
+/*
+ * Time does not go back. Only where the file numbers its events, as Jepsen does, may the times of
+ * two processes say the opposite: the clock is read before the event gets its number, and the
+ * number is what counts. Such an event is taken as right behind the one before it.
+ */
+static struct result reader_time(struct history_reader *reader, struct history_event *event,
+                                 struct text *why)
+{
+    struct reader_process *process = event->kind == HISTORY_OP && event->process >= 0
+                                         ? &reader->processes[event->process]
+                                         : NULL;
+    int64_t recorded = event->time_ns;
+    bool back = recorded < reader->time_ns;
+    if (process != NULL && recorded < process->time_ns) {
+        return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
+                                   "time goes back from %lld to %lld ns in process %d",
+                                   (long long)process->time_ns, (long long)recorded,
+                                   process_shown(reader, event->process));
+    }
+    if (back && !reader->parse.numbered) {
+        return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
+                                   "time goes back from %lld to %lld ns",
+                                   (long long)reader->time_ns, (long long)recorded);
+    }
+    if (process != NULL) {
+        process->time_ns = recorded;
+    }
+    if (back) {
+        event->time_ns = reader->time_ns + 1;
+        reader->reordered++;
+    }
+    reader->time_ns = event->time_ns;
     return RESULT_OK;
 }
 
@@ -274,19 +338,23 @@ struct result history_reader_next(struct history_reader *reader, struct history_
     if (!*more) {
         return RESULT_OK;
     }
-    if (read.time_ns < reader->time_ns) {
-        return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
-                                   "time goes back from %lld to %lld ns",
-                                   (long long)reader->time_ns, (long long)read.time_ns);
-    }
     TRY(reader_counts(reader, &read, why));
+    if (read.kind == HISTORY_OP && read.process >= 0) {
+        TRY(reader_process_ready(reader, read.process, why));
+    }
+    TRY(reader_time(reader, &read, why));
     if (read.kind == HISTORY_OP) {
         TRY(reader_pair(reader, &read, why));
+        reader_own(reader, &read);
     }
-    reader->time_ns = read.time_ns;
     reader->event_count++;
     *event = read;
     return RESULT_OK;
+}
+
+uint64_t history_reader_reordered(const struct history_reader *reader)
+{
+    return reader->reordered;
 }
 
 uint64_t history_reader_line(const struct history_reader *reader)
@@ -309,7 +377,8 @@ void history_reader_close(struct history_reader *reader)
 {
     history_input_close(&reader->parse.input);
     history_names_release(&reader->names);
+    history_owners_release(&reader->owners);
     arena_release(&reader->parse.arena);
-    memory_release(reader->open);
+    memory_release(reader->processes);
     memory_release(reader);
 }

@@ -42,11 +42,18 @@ const struct history_header *history_reader_header(const struct history_reader *
 
 /*
  * Read the next event. *more is false at the end (then `event` is untouched). Fails on a line that
- * is no event, an end without an invoke, two invokes in a row by one process, or time going back.
+ * is no event, an end without an invoke, two invokes in a row by one process, or time going back
+ * (in one process, or where the file does not number its events).
  */
 MUST_USE struct result history_reader_next(struct history_reader *reader,
                                            struct history_event *event, bool *more,
                                            struct text *why);
+
+/*
+ * How many events so far had a time that said another order than their number in the file (Jepsen's
+ * :index), which counts: each was given the time right behind the event before it.
+ */
+uint64_t history_reader_reordered(const struct history_reader *reader);
 
 /* The line that the last event stood on, from 1. */
 uint64_t history_reader_line(const struct history_reader *reader);

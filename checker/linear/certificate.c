@@ -91,11 +91,18 @@ static bool try_acquire(const struct linear_options *options,
     return true;
 }
 
+/* A failed release that counts as done. */
+static bool is_forgiven(const struct linear_options *options, const struct linear_witness *witness)
+{
+    return options->failed_release == LINEAR_RELEASE_DONE &&
+           witness->end.cause != CAUSE_NOT_HOLDING;
+}
+
 static bool try_release(const struct linear_options *options,
                         const struct linear_witness *witnesses, int i, struct trial *trial)
 {
     bool not_held = witnesses[i].ended && witnesses[i].end.type == HISTORY_FAIL &&
-                    options->failed_release != LINEAR_RELEASE_DONE;
+                    !is_forgiven(options, &witnesses[i]);
     bool mine =
         trial->holder >= 0 && (options->model == LINEAR_MUTEX ||
                                same_owner(options, &witnesses[trial->holder], &witnesses[i]));
@@ -115,11 +122,17 @@ static bool is_optional(const struct linear_options *options, const struct linea
     if (!witness->ended || witness->end.type == HISTORY_INFO) {
         return true;
     }
-    bool refused = witness->end.type == HISTORY_FAIL;
-    bool acquire = witness->invoke.f == HISTORY_ACQUIRE;
-    bool silent = acquire ? options->refused_acquire == LINEAR_REFUSED_NOTHING
-                          : options->failed_release == LINEAR_RELEASE_NOTHING;
-    return refused && silent;
+    if (witness->end.type != HISTORY_FAIL) {
+        return false;
+    }
+    uint8_t cause = witness->end.cause;
+    if (witness->invoke.f == HISTORY_ACQUIRE) {
+        return options->refused_acquire == LINEAR_REFUSED_NOTHING ||
+               (cause != CAUSE_NONE && cause != CAUSE_NO_QUORUM);
+    }
+    bool other = cause != CAUSE_NONE && cause != CAUSE_NOT_HOLDING;
+    return !is_forgiven(options, witness) &&
+           (options->failed_release != LINEAR_RELEASE_NOT_HELD || other);
 }
 
 /* Whether the witnesses in `order` (TRIAL_SKIP leaves one out) happen legally one by one. */

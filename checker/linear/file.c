@@ -83,6 +83,7 @@ static struct result feed(struct history_reader *reader, struct linear *linear,
     report->result = *linear_result(linear);
     report->process_first = history_reader_header(reader)->format != 0 ? 1 : 0;
     report->cut = history_reader_was_cut(reader);
+    report->reordered = history_reader_reordered(reader);
     report->resources = report->result.fast_count + report->result.frontier_count;
     if (report->result.judged > 0) {
         const char *name = history_reader_resource(reader, report->result.resource);
@@ -253,9 +254,15 @@ struct result linear_order_file(const char *path, const struct history_reader_op
 static void print_witness(const struct linear_report *report, const struct linear_witness *witness,
                           struct text *text)
 {
+    bool one_line = report->result.operation_count > 1 &&
+                    report->witnesses[0].line == report->witnesses[1].line;
     const struct history_event *invoke = &witness->invoke;
-    text_add(text, "  line %llu: process %d %s from ", (unsigned long long)witness->line,
-             invoke->process + report->process_first, history_f_name((enum history_f)invoke->f));
+    text_add(text, "  line %llu", (unsigned long long)witness->line);
+    if (one_line) {
+        text_add(text, ", event %llu", (unsigned long long)invoke->index);
+    }
+    text_add(text, ": process %d %s from ", invoke->process + report->process_first,
+             history_f_name((enum history_f)invoke->f));
     duration_print_rounded(invoke->time_ns, text);
     if (!witness->ended) {
         text_add(text, ", never ended\n");
@@ -285,6 +292,10 @@ void linear_report_print(const struct linear_report *report, struct text *text)
              (unsigned long long)report->resources);
     linear_policy_print(&report->options, text);
     text_add(text, "\n");
+    if (report->reordered > 0) {
+        text_add(text, "  %llu times go back; there the numbers of the events (:index) count\n",
+                 (unsigned long long)report->reordered);
+    }
     bool searched = result->frontier_count > 0;
     if (result->limit != LINEAR_LIMIT_NONE && (searched || result->verdict == VERDICT_UNKNOWN)) {
         text_add(text, "  %s: %s\n",

@@ -25,6 +25,7 @@ struct linear_report {
     char resource[HISTORY_NAME_BYTES]; /* name of result.resource; cut to fit */
     uint64_t resources;                /* how many were judged */
     uint64_t events;
+    uint64_t reordered;    /* events whose time said another order than the file's numbers */
     int32_t process_first; /* how the file counts processes: from 0 or from 1 */
     bool confirmed;        /* the witnesses alone contradict each other (certificate.h) */
     bool cut;              /* the file ended in the middle */

@@ -186,7 +186,7 @@ static void return_acquire(struct linear *linear, struct stream_slot *slot,
 {
     struct stream_key *key = &linear->keys[slot->resource];
     bool refused = returned->type == HISTORY_FAIL;
-    if (refused && linear->options.refused_acquire == LINEAR_REFUSED_HELD) {
+    if (refused && returned->says) {
         stream_limit(linear, slot->resource, LINEAR_LIMIT_MODEL);
     }
     if (!slot->identified) {
@@ -270,8 +270,7 @@ static void return_release(struct linear *linear, struct stream_slot *slot,
             chain_release_void(&linear->keys[slot->resource].chain, hold, &moment,
                                other_releases(linear, slot), &finding);
         }
-        bool says = linear->options.failed_release == LINEAR_RELEASE_NOT_HELD;
-        if (says && finding.reason == LINEAR_LEGAL) {
+        if (returned->says && finding.reason == LINEAR_LEGAL) {
             chain_release_not_held(hold, &moment, &finding);
         }
     } else {

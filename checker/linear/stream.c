@@ -194,24 +194,32 @@ void stream_call(struct linear *linear, const struct history_event *event)
     }
 }
 
-static uint8_t kind_of(const struct linear *linear, const struct stream_slot *slot,
-                       const struct stream_return *returned)
+/* A failure for another cause (it was never sent, it took too long) tells nothing of the lock. */
+static bool failure_says(const struct linear_options *options, uint8_t f, uint8_t cause)
+{
+    if (f == HISTORY_RELEASE) {
+        return options->failed_release == LINEAR_RELEASE_NOT_HELD &&
+               (cause == CAUSE_NONE || cause == CAUSE_NOT_HOLDING);
+    }
+    return f == HISTORY_ACQUIRE && options->refused_acquire == LINEAR_REFUSED_HELD &&
+           (cause == CAUSE_NONE || cause == CAUSE_NO_QUORUM);
+}
+
+static uint8_t kind_of(const struct stream_slot *slot, const struct stream_return *returned)
 {
     bool ok = returned->type == HISTORY_OK;
     bool unknown = returned->type == HISTORY_INFO;
     if (slot->f == HISTORY_ACQUIRE) {
-        bool busy = linear->options.refused_acquire == LINEAR_REFUSED_HELD;
-        return ok        ? OPERATION_TAKE
-               : unknown ? OPERATION_MAYBE_TAKE
-               : busy    ? OPERATION_BUSY
-                         : OPERATION_NONE;
+        return ok               ? OPERATION_TAKE
+               : unknown        ? OPERATION_MAYBE_TAKE
+               : returned->says ? OPERATION_BUSY
+                                : OPERATION_NONE;
     }
     if (slot->f == HISTORY_RELEASE) {
-        bool not_held = linear->options.failed_release == LINEAR_RELEASE_NOT_HELD;
-        return ok         ? OPERATION_FREE
-               : unknown  ? OPERATION_MAYBE_FREE
-               : not_held ? OPERATION_NOT_HELD
-                          : OPERATION_NONE;
+        return ok               ? OPERATION_FREE
+               : unknown        ? OPERATION_MAYBE_FREE
+               : returned->says ? OPERATION_NOT_HELD
+                                : OPERATION_NONE;
     }
     if (slot->f != HISTORY_OBSERVE || !ok) {
         return OPERATION_NONE;
@@ -240,7 +248,7 @@ static int64_t until_of(const struct linear *linear, const struct stream_slot *s
 static void log_return(struct linear *linear, const struct stream_slot *slot,
                        const struct stream_return *returned)
 {
-    uint8_t kind = kind_of(linear, slot, returned);
+    uint8_t kind = kind_of(slot, returned);
     if (kind == OPERATION_NONE) {
         return;
     }
@@ -293,12 +301,14 @@ void stream_defer(struct linear *linear, const struct history_event *event)
         .slot = at,
         .type = event->type,
         .held = event->version != 0,
+        .says = failure_says(&linear->options, slot->f, event->cause),
     };
     if (!slot->identified || slot->f == HISTORY_OBSERVE) {
         returned->named = identity_of(linear, event, &returned->identity);
     }
     bool forgiven = event->type == HISTORY_FAIL && slot->f == HISTORY_RELEASE &&
-                    linear->options.failed_release == LINEAR_RELEASE_DONE;
+                    linear->options.failed_release == LINEAR_RELEASE_DONE &&
+                    event->cause != CAUSE_NOT_HOLDING;
     if (forgiven) {
         returned->type = HISTORY_OK;
     }

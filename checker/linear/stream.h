@@ -40,6 +40,7 @@ struct stream_return {
     uint8_t type; /* enum history_type, after the policies */
     bool named;
     bool held; /* observe: by somebody */
+    bool says; /* fail: it tells of the lock, by the policies and its cause */
 };
 
 /* Whose hold it is. */

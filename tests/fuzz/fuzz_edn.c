@@ -13,8 +13,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const maps[] = {"plain", "hazelcast", "valued", "independent",
-                                       "plain,value=value[0].x|value,unknown=timeout,unit=ms"};
+    static const char *const maps[] = {"plain",
+                                       "hazelcast",
+                                       "valued",
+                                       "independent",
+                                       "plain,value=value[0].x|value,unknown=timeout,unit=ms",
+                                       "etcd",
+                                       "atlasdb"};
     if (size == 0) {
         return 0;
     }
@@ -23,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct text why = text_over(memory, sizeof memory);
     struct history_map map;
     size_t choice = data[size - 1];
-    ASSERT(!result_failed(history_map_parse(maps[choice % 5], &map, &why)));
+    ASSERT(!result_failed(
+        history_map_parse(maps[choice % (sizeof maps / sizeof maps[0])], &map, &why)));
     struct history_reader_options readers = {.map = &map};
     struct linear_options options =
         linear_options_default((enum linear_model)(choice % LINEAR_MODELS));

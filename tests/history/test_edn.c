@@ -130,6 +130,34 @@ Test(edn, independent_keys_and_owners_in_values)
     cr_assert((r.events[0].flags & HISTORY_HAS_OWNER) != 0);
 }
 
+Test(edn, where_events_are_numbered_their_numbers_are_the_order_and_not_their_times)
+{
+    struct reading r = read_text("{:index 0 :type :invoke :f :acquire :process 0 :time 5}\n"
+                                 "{:index 1 :type :fail :f :acquire :process 0 :time 9}\n"
+                                 "{:index 2 :type :invoke :f :acquire :process 1 :time 7}\n"
+                                 "{:index 4 :type :invoke :f :acquire :process 2 :time 8}\n"
+                                 "{:index 5 :type :ok :f :acquire :process 1 :time 20}\n",
+                                 NULL);
+    cr_assert(!result_failed(r.result), "%s", r.why);
+    static const int64_t times[] = {5, 9, 10, 11, 20};
+    for (int i = 0; i < 5; i++) {
+        cr_expect_eq(r.events[i].time_ns, times[i], "event %d: %d", i, (int)r.events[i].time_ns);
+    }
+}
+
+Test(edn, an_end_stands_for_the_lock_of_its_invoke_and_an_ok_may_be_a_refusal)
+{
+    struct reading r = read_text("{:type :invoke :f :lock :process 0 :value \"bob\"}\n"
+                                 "{:type :ok :f :lock :process 0 :value \"token\"}\n"
+                                 "{:type :invoke :f :unlock :process 0 :value \"bob\"}\n"
+                                 "{:type :ok :f :unlock :process 0 :value \"false\"}\n",
+                                 "atlasdb");
+    cr_assert(!result_failed(r.result), "%s", r.why);
+    cr_assert_str_eq(r.resources[1], "bob");
+    cr_assert_eq(r.events[1].type, HISTORY_OK);
+    cr_assert_eq(r.events[3].type, HISTORY_FAIL);
+}
+
 Test(edn, a_history_that_was_cut_in_its_last_line_is_valid)
 {
     struct reading r =
@@ -157,6 +185,15 @@ Test(edn, what_means_nothing_is_refused_with_its_line)
         {"{:type :invoke :f :acquire :process 0 :time 2}\n\n"
          "{:type :ok :f :acquire :process 0 :time 1}\n",
          ERROR_SCHEMA, ":3: time goes back"},
+        {"{:type :invoke :f :acquire :process 0 :time 2 :index 0}\n"
+         "{:type :ok :f :acquire :process 0 :time 1 :index 1}\n",
+         ERROR_SCHEMA, ":2: time goes back from 2 to 1 ns in process 0"},
+        {"{:type :invoke :f :acquire :process 0 :time 2 :index 5}\n"
+         "{:type :invoke :f :acquire :process 1 :time 1 :index 5}\n",
+         ERROR_SCHEMA, ":2: time goes back"},
+        {"{:type :invoke :f :acquire :process 0 :time 2}\n"
+         "{:type :invoke :f :acquire :process 1 :time 1}\n",
+         ERROR_SCHEMA, ":2: time goes back"},
         {"{:type :invoke :f :acquire :process 0 :time 99999999999999999999}\n", ERROR_LIMIT,
          ":1: a number beyond 64 bits"},
         {"{:type :invoke :f :acquire :process 0 :time 9e9}\n", ERROR_SCHEMA, ":1: time is no"},
@@ -188,6 +225,9 @@ Test(edn, a_map_that_makes_no_sense_is_refused)
     cr_assert(strstr(why.data, "hazelcast") != NULL);
     text_clear(&why);
     result = history_map_parse("plain,unit=weeks", &map, &why);
+    cr_assert_eq(result.code, ERROR_USAGE);
+    text_clear(&why);
+    result = history_map_parse("plain,carry=fence", &map, &why);
     cr_assert_eq(result.code, ERROR_USAGE);
 }
 
