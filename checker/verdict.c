@@ -124,7 +124,9 @@ static struct blamed blame_promise(const struct ledger *ledger, const struct led
     return blamed_library();
 }
 
-struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim *claim)
+/* Looks at the keys as they were before an event: what ended later let nobody else in. */
+static struct blamed blame_keys_before(const struct ledger *ledger,
+                                       const struct ledger_claim *claim, uint64_t index)
 {
     if (ledger->node_count == 0 || !ledger->has_nodes) {
         return (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
@@ -140,11 +142,12 @@ struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim 
     const struct ledger_end *ends = ledger_ends(claim);
     for (int32_t node = 0; node < ledger->node_count; node++) {
         uint64_t bit = UINT64_C(1) << node;
-        if ((claim->present & bit) != 0) {
+        bool was_set = (claim->set & bit) != 0;
+        bool ended_later = was_set && ends[node].index > index;
+        if ((claim->present & bit) != 0 || ended_later) {
             continue;
         }
         struct blamed end = blame_of_end(ledger, &ends[node]);
-        bool was_set = (claim->set & bit) != 0;
         if (!was_set || end.blame == BLAME_LIBRARY) {
             kept_by_nature--;
             continue;
@@ -158,6 +161,11 @@ struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim 
     return broken > 0 && kept_by_nature >= ledger->quorum ? worst : blame_promise(ledger, claim);
 }
 
+struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    return blame_keys_before(ledger, claim, ledger->last_index);
+}
+
 struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_claim *first,
                             const struct ledger_claim *second)
 {
@@ -168,7 +176,7 @@ struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_cla
     if (!second_had) {
         return blamed_library();
     }
-    return blame_keys(ledger, first);
+    return blame_keys_before(ledger, first, second->fresh_index);
 }
 
 struct blamed blame_late(const struct ledger *ledger, const struct ledger_claim *claim)

@@ -35,7 +35,8 @@ void check_unknown(struct check_result *result, uint8_t reason, int64_t number);
 
 /*
  * Two clients held a resource at once: why could the second get it? Looks at the keys of the first:
- * whether it ever had a majority, and how each key of it ended.
+ * whether it ever had a majority, and how each key of it ended that ended before the second's lease
+ * began. What became of the others is of no matter: they expire in time, as all keys do.
  */
 struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_claim *first,
                             const struct ledger_claim *second);

@@ -77,3 +77,30 @@ Test(store_integrity, refused_and_unknown_writes_are_not_judged)
                                                                                         "e")),
         VERDICT_NOTHING);
 }
+
+/* A restart took a key of client 1's majority, so that client 2 got a majority of its own. */
+#define CLIENT_2_GETS_AFTER_A_RESTART                                                              \
+    FAULT_OF_NODE(200, 1, "power_loss", "start", 1)                                                \
+    ENDED_BY(200, 1, "key-lost", "a", "restart", 1)                                                \
+    FAULT_OF_NODE(200, 1, "power_loss", "end", 1)                                                  \
+    ASK(300, 2)                                                                                    \
+    SET(301, 1, 2, "b", 1301)                                                                      \
+    SET(301, 4, 2, "b", 1301) SET(301, 5, 2, "b", 1301) GRANT(305, 2, "b", 1290) READ(310, 2, 0)   \
+        WRITE(320, 2, 0, 1)
+
+Test(store_integrity, keys_that_end_when_both_were_granted_excuse_nobody_and_accuse_nobody)
+{
+    struct check_result result = judge_lines(
+        "store_integrity",
+        HEADER CLIENT_1_HOLDS CLIENT_2_GETS_AFTER_A_RESTART ENDED(1005, 2, "expired", "a", "ttl")
+            ENDED(1005, 3, "expired", "a", "ttl") WRITE(1010, 1, 0, 2));
+    assert_fails(result, BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
+}
+
+Test(store_integrity, keys_that_ended_before_the_second_grant_accuse_the_library)
+{
+    struct check_result result =
+        judge_lines("store_integrity", HEADER CLIENT_1_HOLDS ENDED(150, 2, "expired", "a", "ttl")
+                                           CLIENT_2_GETS_AFTER_A_RESTART WRITE(330, 1, 0, 2));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+}
