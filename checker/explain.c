@@ -198,6 +198,10 @@ static void put_leases(const struct telling *telling)
                                 "stood behind the leases.\n");
     } else if (one != NULL) {
         put_keys(telling, one);
+        bool kept = ledger_bits(one->present) >= ledger->quorum;
+        if (kept && two != NULL && (two->set & ~two->present) != 0) {
+            put_keys(telling, two); /* its keys were there first, and its grant was late */
+        }
     }
     text_add(telling->text, "\n");
 }

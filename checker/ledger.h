@@ -255,11 +255,16 @@ static inline struct ledger_fault *ledger_fault_at(const struct ledger *ledger, 
     return faults + fault;
 }
 
+/* When a claim's lease ends, or ended. */
+static inline int64_t ledger_lease_end_ns(const struct ledger_claim *claim)
+{
+    return claim->until_ns < claim->over_ns ? claim->until_ns : claim->over_ns;
+}
+
 /* Whether a claim's lease runs at the ledger's now. */
 static inline bool ledger_running(const struct ledger *ledger, const struct ledger_claim *claim)
 {
-    return claim->state == CLAIM_GRANTED && claim->over_ns > ledger->now_ns &&
-           claim->until_ns > ledger->now_ns;
+    return claim->state == CLAIM_GRANTED && ledger_lease_end_ns(claim) > ledger->now_ns;
 }
 
 static inline int32_t ledger_bits(uint64_t set)

@@ -16,6 +16,7 @@ struct store_write {
     int64_t version;
     int64_t fence;
     uint64_t order; /* of the writer's grant; 0: none known */
+    int64_t granted_ns;
     uint64_t index;
     int32_t process;
 };
@@ -48,6 +49,19 @@ static void store_init(void *state, const struct history_header *header)
     store->resource_count = ledger_resource_count(header);
 }
 
+/* The other's grant may be forgotten by now; that the writer was late is told without it. */
+static struct blamed blame_writes(const struct ledger *ledger, const struct store_write *other,
+                                  const struct history_event *event)
+{
+    const struct ledger_claim *own = ledger_grant(ledger, event->process, event->resource);
+    bool forgotten = other == NULL || ledger_grant(ledger, other->process, event->resource) == NULL;
+    if (!forgotten) {
+        return blame_meeting(ledger, other->process, event->process, event->resource);
+    }
+    bool late = own != NULL && (other == NULL || ledger_lease_end_ns(own) <= other->granted_ns);
+    return late ? blame_late(ledger, own) : (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
+}
+
 static void store_violated(struct store_integrity *store, const struct ledger *ledger,
                            const struct store_write *other, const struct history_event *event,
                            enum store_reason reason)
@@ -56,14 +70,11 @@ static void store_violated(struct store_integrity *store, const struct ledger *l
         .reason = (uint8_t)reason,
         .evidence = {event->index, event->index},
         .evidence_count = 1,
+        .blamed = blame_writes(ledger, other, event),
         .number = {event->version, event->basis},
     };
     if (other != NULL) {
         finding.evidence[finding.evidence_count++] = other->index;
-        finding.blamed = blame_meeting(ledger, other->process, event->process, event->resource);
-    } else {
-        const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
-        finding.blamed = claim == NULL ? finding.blamed : blame_late(ledger, claim);
     }
     check_fail(&store->result, &finding);
 }
@@ -118,6 +129,7 @@ static void store_step(void *state, const struct ledger *ledger, const struct hi
         .version = event->version,
         .fence = claim == NULL ? 0 : claim->fence,
         .order = claim == NULL ? 0 : claim->order,
+        .granted_ns = claim == NULL ? 0 : claim->granted_ns,
         .index = event->index,
         .process = event->process,
     };

@@ -124,6 +124,19 @@ static struct blamed blame_promise(const struct ledger *ledger, const struct led
     return blamed_library();
 }
 
+/* The nodes, as bits, that still had a claim's key before an event. */
+static uint64_t keys_before(const struct ledger *ledger, const struct ledger_claim *claim,
+                            uint64_t index)
+{
+    uint64_t kept = claim->present;
+    const struct ledger_end *ends = ledger_ends(claim);
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        uint64_t bit = UINT64_C(1) << node;
+        kept |= (claim->set & bit) != 0 && ends[node].index > index ? bit : 0;
+    }
+    return kept;
+}
+
 /* Looks at the keys as they were before an event: what ended later let nobody else in. */
 static struct blamed blame_keys_before(const struct ledger *ledger,
                                        const struct ledger_claim *claim, uint64_t index)
@@ -139,15 +152,15 @@ static struct blamed blame_keys_before(const struct ledger *ledger,
     int32_t broken = 0;
     struct blamed worst = blame_promise(ledger, claim);
     uint64_t worst_index = 0;
+    uint64_t kept = keys_before(ledger, claim, index);
     const struct ledger_end *ends = ledger_ends(claim);
     for (int32_t node = 0; node < ledger->node_count; node++) {
         uint64_t bit = UINT64_C(1) << node;
-        bool was_set = (claim->set & bit) != 0;
-        bool ended_later = was_set && ends[node].index > index;
-        if ((claim->present & bit) != 0 || ended_later) {
+        if ((kept & bit) != 0) {
             continue;
         }
         struct blamed end = blame_of_end(ledger, &ends[node]);
+        bool was_set = (claim->set & bit) != 0;
         if (!was_set || end.blame == BLAME_LIBRARY) {
             kept_by_nature--;
             continue;
@@ -176,7 +189,10 @@ struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_cla
     if (!second_had) {
         return blamed_library();
     }
-    return blame_keys_before(ledger, first, second->fresh_index);
+    /* Where the first had lost nothing, the second's keys were there before: its grant is late. */
+    uint64_t both_index = second->fresh_index;
+    bool first_has = ledger_bits(keys_before(ledger, first, both_index)) >= ledger->quorum;
+    return blame_keys_before(ledger, first_has ? second : first, both_index);
 }
 
 struct blamed blame_late(const struct ledger *ledger, const struct ledger_claim *claim)
@@ -215,8 +231,7 @@ struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t ot
         older = second_claim;
         newer = first_claim;
     }
-    int64_t older_end_ns = older->until_ns < older->over_ns ? older->until_ns : older->over_ns;
-    if (older_end_ns > newer->granted_ns) {
+    if (ledger_lease_end_ns(older) > newer->granted_ns) {
         return blame_overlap(ledger, older, newer);
     }
     return blame_late(ledger, older);

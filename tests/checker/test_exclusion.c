@@ -208,3 +208,17 @@ Test(exclusion, drift_is_an_assumption_only_beyond_what_the_lock_allows_for)
     assert_fails(judge_lines("exclusion", NODE_3_DRIFTS(10000, 1010001)), BLAME_ASSUMPTION,
                  ASSUMPTION_NODE_CLOCK);
 }
+
+/* The keys of client 1 came first and its grant last: a restart in between made room for client 2.
+ */
+Test(exclusion, late_grant_is_blamed_on_what_became_of_its_own_keys)
+{
+    struct check_result result = judge_lines(
+        "exclusion",
+        HEADER ASK(1, 1) SET3(5, 1, "a", 1005) FAULT_OF_NODE(200, 1, "power_loss", "start", 1)
+            ENDED_BY(200, 1, "key-lost", "a", "restart", 1)
+                FAULT_OF_NODE(200, 1, "power_loss", "end", 1) ASK(300, 2) SET(301, 1, 2, "b", 1301)
+                    SET(301, 4, 2, "b", 1301) SET(301, 5, 2, "b", 1301) GRANT(305, 2, "b", 1290)
+                        GRANT(310, 1, "a", 980));
+    assert_fails(result, BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
+}

@@ -85,8 +85,8 @@ Test(store_integrity, refused_and_unknown_writes_are_not_judged)
     FAULT_OF_NODE(200, 1, "power_loss", "end", 1)                                                  \
     ASK(300, 2)                                                                                    \
     SET(301, 1, 2, "b", 1301)                                                                      \
-    SET(301, 4, 2, "b", 1301) SET(301, 5, 2, "b", 1301) GRANT(305, 2, "b", 1290) READ(310, 2, 0)   \
-        WRITE(320, 2, 0, 1)
+    SET(301, 4, 2, "b", 1301)                                                                      \
+    SET(301, 5, 2, "b", 1301) GRANT(305, 2, "b", 1290) READ(310, 2, 0) WRITE(320, 2, 0, 1)
 
 Test(store_integrity, keys_that_end_when_both_were_granted_excuse_nobody_and_accuse_nobody)
 {
@@ -103,4 +103,22 @@ Test(store_integrity, keys_that_ended_before_the_second_grant_accuse_the_library
         judge_lines("store_integrity", HEADER CLIENT_1_HOLDS ENDED(150, 2, "expired", "a", "ttl")
                                            CLIENT_2_GETS_AFTER_A_RESTART WRITE(330, 1, 0, 2));
     assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
+/* Refused eight times since, each time with one key set: the grant of client 2 is forgotten. */
+Test(store_integrity, late_writer_is_blamed_also_where_the_others_grant_is_forgotten)
+{
+    static char lines[STORY_BYTES_MAX];
+    struct text text = text_over(lines, sizeof lines);
+    text_add(&text, "%s",
+             HEADER CLIENT_1_HOLDS READ(20, 1, 0) FAULT_OF_CLIENT(25, 1, "pause", "start", 1)
+                 CLIENT_2_GETS READ(1110, 2, 0) WRITE(1120, 2, 0, 1));
+    text_add(&text, "%s", FREE(1130, 2) DELETED3(1131, 2, "b") FREED(1132, 2));
+    for (const char *value = "cdefghij"; *value != '\0'; value++) {
+        text_add(&text,
+                 ASK(1200, 2) SET(1200, 4, 2, "%c", 9000) DELETED(1200, 4, 2, "%c") REFUSE(1200, 2),
+                 *value, *value, *value);
+    }
+    text_add(&text, "%s", FAULT_OF_CLIENT(1500, 1, "pause", "end", 1) WRITE(1501, 1, 0, 2));
+    assert_fails(judge_lines("store_integrity", lines), BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE);
 }
