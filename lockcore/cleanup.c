@@ -79,11 +79,6 @@ static uint32_t cleanup_find(const struct lock *lock, const struct lock_event *e
     return i;
 }
 
-bool cleanup_waits_for(const struct lock *lock, const struct lock_event *event)
-{
-    return cleanup_find(lock, event) < lock->cleanup_count;
-}
-
 void cleanup_hear(struct lock *lock, const struct lock_event *event)
 {
     uint32_t index = cleanup_find(lock, event);

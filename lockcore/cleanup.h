@@ -17,9 +17,6 @@ bool cleanup_has_room(const struct lock *lock);
 void cleanup_begin(struct lock *lock, enum lock_command_kind kind, uint32_t nodes, int64_t now_ns,
                    struct lock_effects *effects);
 
-/* Whether the reply in `event` is the first one of that node to a release. */
-bool cleanup_waits_for(const struct lock *lock, const struct lock_event *event);
-
 /* Count a node's answer to a release; an error or garble is none. */
 void cleanup_hear(struct lock *lock, const struct lock_event *event);
 

@@ -264,7 +264,8 @@ static void judge(const struct step *step, enum lock_reason reason)
     UNREACHABLE();
 }
 
-/* A script that the node does not know was not run: send its text, in the same round. */
+/* A script that the node does not know was not run: send its text, in the same round. A release
+ * whenever that is told: behind a set that came as late, nobody else would delete its key. */
 static void send_text(const struct step *step)
 {
     struct lock_command command = step->event->command;
@@ -281,7 +282,8 @@ static void reply(const struct step *step)
                           event->command.form == LOCK_FORM_SHA &&
                           command_script((enum lock_command_kind)event->command.kind) != NULL;
     if (unknown_script) {
-        if (in_round || cleanup_waits_for(lock, event)) {
+        bool releases = event->command.kind == step->rules->release_kind;
+        if (in_round || releases) {
             send_text(step);
         }
         return;

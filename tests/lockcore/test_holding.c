@@ -67,8 +67,25 @@ Test(holding, an_unknown_script_is_sent_as_text_in_the_same_round)
                           "22ms reply 1 1        => tell released v1\n"
                           "# Also when only the background still waits for it.\n"
                           "23ms reply 2 noscript => send 2 compare-delete v1 as text\n"
-                          "24ms reply 2 1        => wake never\n"
-                          "24ms again 2 noscript =>\n");
+                          "24ms reply 2 1        => wake never\n");
+}
+
+Test(holding, a_late_unknown_script_is_sent_as_text_if_it_releases_and_only_then)
+{
+    struct lock_config config = player_config("redlock", 3);
+    play(&config, GRANT_3 "# A node that stopped answers when the ttl of the release is over.\n"
+                          "1s release            => send 0-2 compare-delete v1; wake 1050ms\n"
+                          "1s reply 0 1          =>\n"
+                          "1s reply 1 1          => tell released v1\n"
+                          "11s timer             =>\n"
+                          "12s reply 2 noscript  => send 2 compare-delete v1 as text\n"
+                          "12s reply 2 1         =>\n");
+    play(&config, GRANT_3 "5s extend             => send 0-2 compare-expire v1 10000ms; wake "
+                          "5050ms\n"
+                          "5s reply 0 1          =>\n"
+                          "5s reply 1 1          => tell extended v1 validity 9898ms until "
+                          "14898ms; wake 14898ms\n"
+                          "6s reply 2 noscript   =>\n");
 }
 
 Test(holding, extends_by_compare_and_expire_on_a_majority)
