@@ -40,7 +40,8 @@ LINK_LIBS := -Wl,--start-group $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS)) -Wl,
 .PHONY: all help deps deps-build deps-test demo demo-run test test-run test-unit unit bench install \
         clean adapters tidy
 .DELETE_ON_ERROR:
-.SECONDARY:
+# Kept, and all else that is missing is made: .SECONDARY would leave a second BUILD unbuilt.
+.PRECIOUS: $(BUILD)/%.o
 
 all: picklock picklock.schema.json ## build ./picklock
 
