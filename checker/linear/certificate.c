@@ -3,92 +3,60 @@
 
 #include "base/assert.h"
 
-#include <string.h>
-
+/* The lock while an order is gone through. Holders are witnesses, by index. */
 struct trial {
-    int holder; /* the witness whose acquire took the lock last, or -1 */
-    int others; /* semaphore: how many more hold */
+    const struct linear_options *options;
+    const struct linear_witness *witnesses;
+    int witness_count;
+    int holders[LINEAR_OPERATIONS_SHOWN];
+    int count;
     int depth;
-    int64_t fence, highest, time_ns, held_from_ns;
-    unsigned released; /* acquires whose hold is over, by release or in time */
+    int64_t fence, highest, time_ns;
+    int64_t taken_ns[LINEAR_OPERATIONS_SHOWN];
+    unsigned taken; /* witnesses that took the lock and did not let it go */
 };
 
-static bool same_owner(const struct linear_options *options, const struct linear_witness *a,
-                       const struct linear_witness *b)
+static bool is_reentrant(const struct linear_options *options)
 {
-    bool reentrant =
-        options->model == LINEAR_REENTRANT || options->model == LINEAR_REENTRANT_FENCED;
-    const struct history_event *x = &a->invoke;
-    const struct history_event *y = &b->invoke;
-    bool names_x = a->ended && ((x->flags | a->end.flags) & HISTORY_HAS_VALUE) != 0;
-    bool names_y = (x->flags & HISTORY_HAS_VALUE) != 0 || names_x;
-    if (names_y && !reentrant && !options->by_owner) {
-        bool late_x = (x->flags & HISTORY_HAS_VALUE) == 0;
-        bool late_y = (y->flags & HISTORY_HAS_VALUE) == 0;
-        return history_value_equal(late_x ? &a->end.value : &x->value,
-                                   late_y ? &b->end.value : &y->value);
-    }
-    if ((x->flags & HISTORY_HAS_OWNER) != 0 && (y->flags & HISTORY_HAS_OWNER) != 0) {
-        return history_value_equal(&x->owner, &y->owner);
-    }
-    return x->process == y->process;
+    return options->model == LINEAR_REENTRANT || options->model == LINEAR_REENTRANT_FENCED;
 }
 
-static bool is_over(const struct linear_options *options, const struct linear_witness *take,
-                    struct trial *trial)
+/* Whose it is: a value, else an owner's name, else the process. */
+struct who {
+    struct history_value name;
+    int32_t process;
+    int by; /* 2 value, 1 owner, 0 process */
+};
+
+static struct who who_says(const struct linear_options *options, const struct history_event *event)
 {
-    if (options->model == LINEAR_LEASE_EXACT) {
-        int64_t earliest = trial->held_from_ns + options->ttl_ns;
-        trial->time_ns = trial->time_ns > earliest ? trial->time_ns : earliest;
-        return true;
+    bool values = !options->by_owner && !is_reentrant(options);
+    if (values && (event->flags & HISTORY_HAS_VALUE) != 0) {
+        return (struct who){.name = event->value, .by = 2};
     }
-    if (options->model != LINEAR_LEASE || !take->ended || take->end.type != HISTORY_OK) {
-        return false;
+    if ((event->flags & HISTORY_HAS_OWNER) != 0) {
+        return (struct who){.name = event->owner, .by = 1};
     }
-    bool promised = (take->end.flags & HISTORY_HAS_UNTIL) != 0;
-    if (!promised && options->ttl_ns == 0) {
-        return false;
-    }
-    int64_t until =
-        promised ? take->end.until_ns : take->invoke.time_ns + options->ttl_ns - options->drift_ns;
-    trial->time_ns = trial->time_ns > until ? trial->time_ns : until;
-    return true;
+    return (struct who){.process = event->process};
 }
 
-static bool try_acquire(const struct linear_options *options,
-                        const struct linear_witness *witnesses, int i, struct trial *trial)
+/* An acquire may learn its name only at its end. */
+static struct who who_of(const struct linear_options *options, const struct linear_witness *witness)
 {
-    const struct linear_witness *take = &witnesses[i];
-    int64_t fence = take->ended && take->end.type == HISTORY_OK ? take->end.fence : 0;
-    bool fenced = options->model == LINEAR_FENCED || options->model == LINEAR_REENTRANT_FENCED;
-    bool reentrant =
-        options->model == LINEAR_REENTRANT || options->model == LINEAR_REENTRANT_FENCED;
-    bool again =
-        reentrant && trial->holder >= 0 && same_owner(options, &witnesses[trial->holder], take);
-    bool full = trial->holder >= 0 &&
-                (options->model != LINEAR_SEMAPHORE || trial->others + 1 >= (int)options->permits);
-    if (full && !again && !is_over(options, &witnesses[trial->holder], trial)) {
-        return false;
-    }
-    bool too_deep = options->depth_max > 0 && trial->depth >= (int)options->depth_max;
-    if (again && too_deep) {
-        return false;
-    }
-    if (fenced && fence != 0) {
-        bool kept = again && fence == trial->fence;
-        if (!kept && (fence <= trial->highest || (again && trial->fence != 0))) {
-            return false;
-        }
-        trial->highest = fence > trial->highest ? fence : trial->highest;
-        trial->fence = fence;
-    } else if (!again) {
-        trial->fence = 0;
-    }
-    trial->others += options->model == LINEAR_SEMAPHORE && trial->holder >= 0 ? 1 : 0;
-    trial->depth = again ? trial->depth + 1 : 1;
-    trial->holder = again ? trial->holder : i;
-    trial->held_from_ns = trial->time_ns;
-    return true;
+    struct who who = who_says(options, &witness->invoke);
+    bool late = who.by == 0 && witness->invoke.f == HISTORY_ACQUIRE && witness->ended &&
+                !is_reentrant(options) && !options->by_owner;
+    return late ? who_says(options, &witness->end) : who;
+}
+
+static bool who_equal(struct who a, struct who b)
+{
+    return a.by == b.by && a.process == b.process && history_value_equal(&a.name, &b.name);
+}
+
+static bool is_open(const struct linear_witness *witness)
+{
+    return !witness->ended || witness->end.type == HISTORY_INFO;
 }
 
 /* A failed release that counts as done. */
@@ -98,32 +66,11 @@ static bool is_forgiven(const struct linear_options *options, const struct linea
            witness->end.cause != CAUSE_NOT_HOLDING;
 }
 
-static bool try_release(const struct linear_options *options,
-                        const struct linear_witness *witnesses, int i, struct trial *trial)
-{
-    bool not_held = witnesses[i].ended && witnesses[i].end.type == HISTORY_FAIL &&
-                    !is_forgiven(options, &witnesses[i]);
-    bool mine =
-        trial->holder >= 0 && (options->model == LINEAR_MUTEX ||
-                               same_owner(options, &witnesses[trial->holder], &witnesses[i]));
-    if (not_held) {
-        return !mine || is_over(options, &witnesses[trial->holder], trial);
-    }
-    if (mine) {
-        trial->depth--;
-        trial->holder = trial->depth > 0 ? trial->holder : -1;
-        return true;
-    }
-    return false;
-}
-
+/* It need not have happened, or says nothing. */
 static bool is_optional(const struct linear_options *options, const struct linear_witness *witness)
 {
-    if (!witness->ended || witness->end.type == HISTORY_INFO) {
-        return true;
-    }
-    if (witness->end.type != HISTORY_FAIL) {
-        return false;
+    if (is_open(witness) || witness->end.type != HISTORY_FAIL) {
+        return is_open(witness);
     }
     uint8_t cause = witness->end.cause;
     if (witness->invoke.f == HISTORY_ACQUIRE) {
@@ -135,31 +82,201 @@ static bool is_optional(const struct linear_options *options, const struct linea
            (options->failed_release != LINEAR_RELEASE_NOT_HELD || other);
 }
 
-/* Whether the witnesses in `order` (TRIAL_SKIP leaves one out) happen legally one by one. */
-static bool is_legal(const struct linear_options *options, const struct linear_witness *witnesses,
-                     const int *order, int count)
+/* The place in `holders` of one that is the same as `who`; -1 if none holds. */
+static int find_holder(const struct trial *trial, struct who who)
 {
-    struct trial trial = {.holder = -1, .time_ns = INT64_MIN};
-    for (int at = 0; at < count; at++) {
-        const struct linear_witness *witness = &witnesses[order[at]];
-        for (int later = at + 1; later < count; later++) {
-            const struct linear_witness *other = &witnesses[order[later]];
-            bool open = !other->ended || other->end.type == HISTORY_INFO;
-            if (!open && other->end.time_ns < witness->invoke.time_ns) {
+    for (int i = 0; i < trial->count; i++) {
+        const struct linear_witness *holder = &trial->witnesses[trial->holders[i]];
+        if (who_equal(who_of(trial->options, holder), who)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void drop_holder(struct trial *trial, int place)
+{
+    trial->count--;
+    trial->holders[place] = trial->holders[trial->count];
+}
+
+/* A release that succeeded before its grant was told shows that the lease was not over. */
+static bool is_kept(const struct trial *trial, const struct linear_witness *take)
+{
+    for (int i = 0; i < trial->witness_count; i++) {
+        const struct linear_witness *release = &trial->witnesses[i];
+        if (release->invoke.f == HISTORY_RELEASE && !is_open(release) &&
+            release->end.type == HISTORY_OK && release->end.time_ns <= take->end.time_ns &&
+            who_equal(who_of(trial->options, release), who_of(trial->options, take))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A lease may be over: let the time be that late. */
+static bool lapse(struct trial *trial, int witness)
+{
+    const struct linear_options *options = trial->options;
+    const struct linear_witness *take = &trial->witnesses[witness];
+    int64_t until = 0;
+    if (options->model == LINEAR_LEASE_EXACT) {
+        until = trial->taken_ns[witness] + options->ttl_ns;
+    } else if (options->model != LINEAR_LEASE || is_open(take) || is_kept(trial, take)) {
+        return false;
+    } else if ((take->end.flags & HISTORY_HAS_UNTIL) != 0) {
+        until = take->end.until_ns;
+    } else if (options->ttl_ns > 0) {
+        until = take->invoke.time_ns + options->ttl_ns - options->drift_ns;
+    } else {
+        return false;
+    }
+    trial->time_ns = trial->time_ns > until ? trial->time_ns : until;
+    return true;
+}
+
+static int room_of(const struct linear_options *options)
+{
+    return options->model == LINEAR_SEMAPHORE ? (int)options->permits : 1;
+}
+
+static bool take_fence(struct trial *trial, int64_t fence, bool again)
+{
+    bool fenced =
+        trial->options->model == LINEAR_FENCED || trial->options->model == LINEAR_REENTRANT_FENCED;
+    int64_t kept = again ? trial->fence : 0;
+    trial->fence = kept;
+    if (!fenced || fence == 0 || fence == kept) {
+        return true;
+    }
+    if (kept != 0 || fence <= trial->highest) {
+        return false;
+    }
+    trial->fence = trial->highest = fence;
+    return true;
+}
+
+static bool try_acquire(struct trial *trial, int i)
+{
+    const struct linear_options *options = trial->options;
+    const struct linear_witness *take = &trial->witnesses[i];
+    bool again = is_reentrant(options) && find_holder(trial, who_of(options, take)) >= 0;
+    if (again && options->depth_max > 0 && trial->depth >= (int)options->depth_max) {
+        return false;
+    }
+    if (!again && trial->count >= room_of(options)) {
+        if (!lapse(trial, trial->holders[0])) {
+            return false;
+        }
+        drop_holder(trial, 0);
+    }
+    if (!take_fence(trial, is_open(take) ? 0 : take->end.fence, again)) {
+        return false;
+    }
+    trial->depth = again ? trial->depth + 1 : 1;
+    if (!again) {
+        trial->holders[trial->count++] = i;
+    }
+    trial->taken_ns[i] = trial->time_ns;
+    trial->taken |= 1u << i;
+    return true;
+}
+
+/* A lease that was over when its release succeeded need not have been held. */
+static bool release_lapsed(struct trial *trial, struct who who)
+{
+    for (int i = 0; i < LINEAR_OPERATIONS_SHOWN && trial->options->model == LINEAR_LEASE; i++) {
+        bool own = (trial->taken >> i & 1) != 0 &&
+                   who_equal(who_of(trial->options, &trial->witnesses[i]), who);
+        if (own && lapse(trial, i)) {
+            trial->taken &= ~(1u << i);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool try_release(struct trial *trial, const struct linear_witness *release)
+{
+    struct who who = who_of(trial->options, release);
+    bool blind = trial->options->model == LINEAR_MUTEX;
+    int place = blind ? trial->count - 1 : find_holder(trial, who);
+    if (!is_open(release) && release->end.type == HISTORY_FAIL &&
+        !is_forgiven(trial->options, release)) {
+        return place < 0 || lapse(trial, trial->holders[place]);
+    }
+    if (place < 0) {
+        return release_lapsed(trial, who);
+    }
+    trial->depth--;
+    if (!is_reentrant(trial->options) || trial->depth == 0) {
+        trial->taken &= ~(1u << trial->holders[place]);
+        drop_holder(trial, place);
+    }
+    return true;
+}
+
+static bool try_observe(const struct trial *trial, const struct linear_witness *look)
+{
+    struct who who = who_says(trial->options, &look->end);
+    bool blind = who.by == 0 || trial->options->model == LINEAR_MUTEX;
+    return look->end.version == 0 ? trial->count == 0
+           : blind                ? trial->count > 0
+                                  : find_holder(trial, who) >= 0;
+}
+
+static bool try_witness(struct trial *trial, int i)
+{
+    const struct linear_witness *witness = &trial->witnesses[i];
+    if (witness->invoke.f == HISTORY_OBSERVE) {
+        return try_observe(trial, witness);
+    }
+    if (witness->invoke.f == HISTORY_RELEASE) {
+        return try_release(trial, witness);
+    }
+    if (is_open(witness) || witness->end.type != HISTORY_FAIL) {
+        return try_acquire(trial, i);
+    }
+    bool again =
+        is_reentrant(trial->options) && find_holder(trial, who_of(trial->options, witness)) >= 0;
+    return !again && trial->count >= room_of(trial->options);
+}
+
+/* Whether the witnesses in `order` happen legally one by one, each in its own time. */
+static bool is_legal(struct trial *trial, const int *order, int length)
+{
+    for (int at = 0; at < length; at++) {
+        const struct linear_witness *witness = &trial->witnesses[order[at]];
+        for (int later = at + 1; later < length; later++) {
+            const struct linear_witness *other = &trial->witnesses[order[later]];
+            if (!is_open(other) && other->end.time_ns < witness->invoke.time_ns) {
                 return false;
             }
         }
-        if (witness->invoke.time_ns > trial.time_ns) {
-            trial.time_ns = witness->invoke.time_ns;
+        if (witness->invoke.time_ns > trial->time_ns) {
+            trial->time_ns = witness->invoke.time_ns;
         }
-        bool refused = witness->ended && witness->end.type == HISTORY_FAIL;
-        bool done = witness->invoke.f == HISTORY_RELEASE
-                        ? try_release(options, witnesses, order[at], &trial)
-                    : refused ? trial.holder >= 0
-                              : try_acquire(options, witnesses, order[at], &trial);
-        bool open = !witness->ended || witness->end.type == HISTORY_INFO;
-        if (!done || (!open && trial.time_ns > witness->end.time_ns)) {
+        if (!try_witness(trial, order[at]) ||
+            (!is_open(witness) && trial->time_ns > witness->end.time_ns)) {
             return false;
+        }
+    }
+    return true;
+}
+
+/* The `code`-th way to put at most `count` things in a row, by digits; false if it is none. */
+static bool order_of(int code, int count, unsigned chosen, int *order, int *length)
+{
+    unsigned seen = 0;
+    *length = 0;
+    for (int place = 0; place < count; place++) {
+        int i = code >> (2 * place) & 3;
+        if (i >= count || (seen >> i & 1) != 0) {
+            return false;
+        }
+        seen |= 1u << i;
+        if ((chosen >> i & 1) != 0) {
+            order[(*length)++] = i;
         }
     }
     return true;
@@ -174,20 +291,14 @@ bool linear_certificate_holds(const struct linear_options *options,
         for (int i = 0; i < count; i++) {
             enough = enough && ((chosen >> i & 1) != 0 || is_optional(options, &witnesses[i]));
         }
-        for (int code = 0; code < 4 * 4 * 4 * 4 && enough; code++) {
+        for (int code = 0; code < 1 << (2 * count) && enough; code++) {
+            struct trial trial = {.options = options,
+                                  .witnesses = witnesses,
+                                  .witness_count = count,
+                                  .time_ns = INT64_MIN};
             int order[LINEAR_OPERATIONS_SHOWN];
             int length = 0;
-            unsigned seen = 0;
-            bool orderly = true;
-            for (int place = 0; place < count; place++) {
-                int i = code >> (2 * place) & 3;
-                orderly = orderly && i < count && (seen >> i & 1) == 0;
-                seen |= 1u << i;
-                if (orderly && (chosen >> i & 1) != 0) {
-                    order[length++] = i;
-                }
-            }
-            if (orderly && is_legal(options, witnesses, order, length)) {
+            if (order_of(code, count, chosen, order, &length) && is_legal(&trial, order, length)) {
                 return false;
             }
         }

@@ -69,6 +69,7 @@ struct linear_finding {
     uint8_t reason; /* LINEAR_LEGAL: nothing was found */
     uint8_t grade;
     uint8_t count;
+    bool helped; /* other operations could reconcile these, but are needed elsewhere */
     uint64_t operations[LINEAR_OPERATIONS_SHOWN];
 };
 

@@ -305,7 +305,10 @@ void linear_report_print(const struct linear_report *report, struct text *text)
     if (result->verdict == VERDICT_FAIL) {
         text_add(text, "  lock %s: %s%s\n", report->resource,
                  linear_reason_sentence((enum linear_reason)result->reason),
-                 report->confirmed ? "; these alone contradict each other:" : ":");
+                 !report->confirmed ? "; close to where they end:"
+                 : result->helped   ? "; these alone contradict each other, and what could "
+                                      "reconcile them is needed elsewhere:"
+                                    : "; these alone contradict each other:");
     } else if (result->possible > 0) {
         text_add(text,
                  "  %llu grants are legal only because a release of unknown outcome took effect; "

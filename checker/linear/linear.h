@@ -110,7 +110,7 @@ struct linear_options linear_options_default(enum linear_model model);
     X(LINEAR_FENCE_CHANGED, "an owner that acquired again got another fence than the one held")    \
     X(LINEAR_TOO_MANY, "more holders at once than there are permits")                              \
     X(LINEAR_UNEXPLAINED, "an acquire was refused while nobody can have held the lock")            \
-    X(LINEAR_NO_ORDER, "the last of these operations fits no legal order of those before it")
+    X(LINEAR_NO_ORDER, "the operations have no legal order")
 
 enum linear_reason {
 #define X(name, sentence) name,
@@ -144,6 +144,7 @@ struct linear_result {
     uint8_t reason;          /* enum linear_reason, of the first violation */
     uint8_t limit;           /* enum linear_limit: why unknown, or why not the fast path */
     bool again;              /* unknown only because nothing was kept: judge again with a log */
+    bool helped;             /* others could reconcile the certificate, but are needed elsewhere */
     uint8_t operation_count; /* of the certificate; with verdict pass: of a possible violation */
     uint64_t operations[LINEAR_OPERATIONS_SHOWN]; /* indices of their invokes, in order */
     uint32_t resource;                            /* of the first violation */

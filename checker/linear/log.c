@@ -8,8 +8,8 @@
 
 static size_t log_bytes(const struct log *log)
 {
-    return log->room * sizeof(struct operation) + log->identity_room * sizeof(struct identity) +
-           table_bytes(&log->by_identity);
+    return log->room * sizeof(struct operation) + log->ask_room * sizeof(struct ask) +
+           log->identity_room * sizeof(struct identity) + table_bytes(&log->by_identity);
 }
 
 uint32_t log_identity(struct log *log, const struct identity *identity)
@@ -47,31 +47,48 @@ uint32_t log_identity(struct log *log, const struct identity *identity)
     return log->identity_count;
 }
 
+/* Room for one more item; false, and log->full, at the limit. */
+static bool log_grow(struct log *log, void **items, size_t *room, size_t item_bytes)
+{
+    size_t grown_room = *room == 0 ? (size_t)LOG_BLOCK_OPERATIONS : *room + *room / 2;
+    void *grown = NULL;
+    if (log_bytes(log) + grown_room * item_bytes <= log->bytes_max) {
+        grown = memory_resize(*items, grown_room * item_bytes);
+    }
+    if (grown == NULL) {
+        log->full = true;
+        return false;
+    }
+    *items = grown;
+    *room = grown_room;
+    return true;
+}
+
 void log_add(struct log *log, const struct operation *operation)
 {
     ASSERT(operation->kind < OPERATION_KINDS);
-    if (log->full || log->bytes_max == 0) {
+    if (log->full || log->bytes_max == 0 ||
+        (log->count == log->room &&
+         !log_grow(log, (void **)&log->operations, &log->room, sizeof log->operations[0]))) {
         return;
     }
-    if (log->count == log->room) {
-        size_t room = log->room == 0 ? (size_t)LOG_BLOCK_OPERATIONS : log->room + log->room / 2;
-        struct operation *grown = NULL;
-        if (log_bytes(log) + room * sizeof *grown <= log->bytes_max) {
-            grown = memory_resize(log->operations, room * sizeof *grown);
-        }
-        if (grown == NULL) {
-            log->full = true;
-            return;
-        }
-        log->operations = grown;
-        log->room = room;
-    }
     log->operations[log->count++] = *operation;
+}
+
+void log_ask(struct log *log, const struct ask *ask)
+{
+    if (log->full || log->bytes_max == 0 ||
+        (log->ask_count == log->ask_room &&
+         !log_grow(log, (void **)&log->asks, &log->ask_room, sizeof log->asks[0]))) {
+        return;
+    }
+    log->asks[log->ask_count++] = *ask;
 }
 
 void log_release(struct log *log)
 {
     memory_release(log->operations);
+    memory_release(log->asks);
     memory_release(log->identities);
     table_release(&log->by_identity);
     *log = (struct log){0};

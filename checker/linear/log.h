@@ -32,6 +32,7 @@ struct operation {
     uint64_t invoke;  /* index of its invoke event: its name */
     uint32_t resource;
     uint32_t identity; /* 1, 2, ...: who owns what it takes; 0 where it has none */
+    uint32_t name;     /* the same, and never renumbered */
     uint8_t kind;      /* enum operation_kind */
 };
 
@@ -52,7 +53,19 @@ struct identity {
 
 enum { LOG_BLOCK_OPERATIONS = 4096 };
 
+/* A release that failed and says nothing of the lock; but from here on its caller may not hold it.
+ */
+struct ask {
+    int64_t called;
+    int64_t returned;
+    uint32_t resource;
+    uint32_t name; /* of its caller, as in operations */
+};
+
 struct log {
+    struct ask *asks; /* owned */
+    size_t ask_count;
+    size_t ask_room;
     struct operation *operations; /* owned */
     size_t count;
     size_t room;
@@ -81,6 +94,7 @@ static inline bool identity_equal(const struct identity *a, const struct identit
 /* The number of an identity, from 1; 0 if it does not fit. */
 uint32_t log_identity(struct log *log, const struct identity *identity);
 void log_add(struct log *log, const struct operation *operation);
+void log_ask(struct log *log, const struct ask *ask);
 void log_release(struct log *log);
 
 /* Sort by resource, then by call: groups of equal resource stand together. */

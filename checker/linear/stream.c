@@ -39,6 +39,7 @@ void stream_find(struct linear *linear, uint32_t resource, const struct linear_f
     }
     result->reason = finding->reason;
     result->grade = finding->grade;
+    result->helped = finding->helped;
     result->resource = resource;
     result->operation_count = 0;
     for (uint8_t i = 0; i < finding->count; i++) {
@@ -249,6 +250,13 @@ static void log_return(struct linear *linear, const struct stream_slot *slot,
                        const struct stream_return *returned)
 {
     uint8_t kind = kind_of(slot, returned);
+    if (kind == OPERATION_NONE && slot->f == HISTORY_RELEASE) {
+        struct ask ask = {.called = slot->called,
+                          .returned = returned->returned,
+                          .resource = slot->resource,
+                          .name = log_identity(&linear->log, &slot->identity)};
+        log_ask(&linear->log, &ask);
+    }
     if (kind == OPERATION_NONE) {
         return;
     }
@@ -263,6 +271,7 @@ static void log_return(struct linear *linear, const struct stream_slot *slot,
         .identity = log_identity(&linear->log, &slot->identity),
         .kind = kind,
     };
+    operation.name = operation.identity;
     log_add(&linear->log, &operation);
 }
 

@@ -5,6 +5,18 @@
 #include "base/assert.h"
 #include "checker/linear/frontier.h"
 #include "checker/linear/order.h"
+#include "checker/linear/witness.h"
+
+static enum whole_verdict search(struct whole *whole)
+{
+    return whole->options->model == LINEAR_LEASE ? lease_judge(whole) : frontier_judge(whole);
+}
+
+static enum whole_verdict judge_few(struct whole *whole)
+{
+    enum whole_verdict verdict = whole_fast_judge(whole);
+    return verdict == WHOLE_NOT_FOR_ME ? search(whole) : verdict;
+}
 
 static enum whole_verdict judge(struct whole *whole, struct linear_result *result)
 {
@@ -22,7 +34,7 @@ static enum whole_verdict judge(struct whole *whole, struct linear_result *resul
         return verdict;
     }
     result->frontier_count++;
-    verdict = whole->options->model == LINEAR_LEASE ? lease_judge(whole) : frontier_judge(whole);
+    verdict = search(whole);
     if (whole->frontier_peak > result->frontier_peak) {
         result->frontier_peak = whole->frontier_peak;
     }
@@ -43,6 +55,62 @@ static bool order_ready(struct linear *linear, size_t count)
     return true;
 }
 
+static const struct operation *named(const struct whole *whole, uint64_t invoke)
+{
+    for (size_t i = 0; i < whole->count; i++) {
+        if (whole->operations[i].invoke == invoke) {
+            return &whole->operations[i];
+        }
+    }
+    return NULL;
+}
+
+/* Where the holder's own time is up, if it is a lease. */
+static int64_t promised_end(const struct linear_options *options, const struct operation *take)
+{
+    return options->model == LINEAR_LEASE_EXACT ? take->called + 2 * options->ttl_ns : take->until;
+}
+
+/* Nobody gave the lock away: the first of the two was told that it holds, and had not asked for a
+ * release when the second was told so. */
+static bool is_definite(const struct linear *linear, const struct whole *whole)
+{
+    const struct linear_finding *finding = &whole->finding;
+    uint8_t model = linear->options.model;
+    if (finding->count != 2 || model == LINEAR_MUTEX || model == LINEAR_SEMAPHORE) {
+        return false;
+    }
+    const struct operation *first = named(whole, finding->operations[0]);
+    const struct operation *second = named(whole, finding->operations[1]);
+    ASSERT(first != NULL && second != NULL);
+    if (first->returned > second->returned) {
+        const struct operation *swapped = first;
+        first = second;
+        second = swapped;
+    }
+    if (first->kind != OPERATION_TAKE || second->kind != OPERATION_TAKE ||
+        first->name == second->name || promised_end(&linear->options, first) <= second->returned) {
+        return false;
+    }
+    for (size_t i = 0; i < whole->count; i++) {
+        const struct operation *free = &whole->operations[i];
+        bool frees = free->kind == OPERATION_FREE || free->kind == OPERATION_MAYBE_FREE ||
+                     free->kind == OPERATION_NOT_HELD;
+        if (frees && free->name == first->name && free->called < second->returned &&
+            free->returned > first->returned) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < linear->log.ask_count; i++) {
+        const struct ask *ask = &linear->log.asks[i];
+        if (ask->resource == first->resource && ask->name == first->name &&
+            ask->called < second->returned && ask->returned > first->returned) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void judge_resource(struct linear *linear, size_t begin, size_t end)
 {
     struct operation *operations = &linear->log.operations[begin];
@@ -59,6 +127,11 @@ static void judge_resource(struct linear *linear, size_t begin, size_t end)
     if (verdict == WHOLE_ILLEGAL) {
         ASSERT(whole.finding.reason != LINEAR_LEGAL);
         linear->keys[resource].limit = LINEAR_LIMIT_NONE;
+        if (linear->result.violations == 0) {
+            witness_refine(&whole, judge_few);
+            whole.finding.grade =
+                is_definite(linear, &whole) ? GRADE_DEFINITE : whole.finding.grade;
+        }
         stream_find(linear, resource, &whole.finding);
     } else if (verdict == WHOLE_UNKNOWN) {
         linear->result.limit = ready ? whole.limit : (uint8_t)LINEAR_LIMIT_BYTES;

@@ -106,6 +106,40 @@ Test(linear_file, an_owner_that_goes_on_after_info_is_searched_and_the_report_sa
     cr_assert_eq(report.result.frontier_count, (uint64_t)1);
 }
 
+/* Owner 0 went on after an unknown outcome, so this is searched. */
+#define WENT_ON                                                                                    \
+    INVOKE("acquire", 0, 1)                                                                        \
+    END("info", "acquire", 0, 2) INVOKE("acquire", 0, 3) END("ok", "acquire", 0, 4)
+
+Test(linear_file, two_holders_that_a_search_finds_are_definite_if_nobody_asked_for_a_release)
+{
+    static const char definite[] = WENT_ON INVOKE("acquire", 1, 5) END("ok", "acquire", 1, 6);
+    static const char asked[] = WENT_ON INVOKE("release", 0, 5) END("fail", "release", 0, 6)
+        INVOKE("acquire", 1, 7) END("ok", "acquire", 1, 8);
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    struct linear_report report = check(definite, &options);
+    cr_assert_eq(report.result.frontier_count, (uint64_t)1);
+    cr_assert_eq(report.result.grade, GRADE_DEFINITE);
+    cr_assert_eq(report.result.operation_count, 2);
+    cr_assert(report.confirmed);
+    report = check(asked, &options);
+    cr_assert_eq(report.result.verdict, VERDICT_FAIL);
+    cr_assert_eq(report.result.grade, GRADE_NOT_LINEARIZABLE);
+}
+
+Test(linear_file, a_search_names_the_acquires_that_no_release_stands_between)
+{
+    static const char counted[] = INVOKE("acquire", 0, 1) END("ok", "acquire", 0, 2)
+        INVOKE("release", 1, 3) END("ok", "release", 1, 4) INVOKE("acquire", 2, 5)
+            INVOKE("acquire", 3, 6) END("ok", "acquire", 2, 7) END("ok", "acquire", 3, 8);
+    struct linear_options options = linear_options_default(LINEAR_MUTEX);
+    struct linear_report report = check(counted, &options);
+    cr_assert_eq(report.result.operation_count, 2, "the first acquire was released");
+    cr_assert_eq(report.witnesses[0].invoke.process, 2);
+    cr_assert_eq(report.witnesses[1].invoke.process, 3);
+    cr_assert(report.confirmed && !report.result.helped);
+}
+
 Test(linear_file, a_search_beyond_its_memory_is_unknown)
 {
     static char history[1 << 18];
