@@ -14,6 +14,17 @@ const struct history_event *telling_evidence(const struct telling *telling, uint
     return &telling->history->events[telling->result->evidence[i]];
 }
 
+const struct history_event *telling_fault(const struct telling *telling, int32_t fault)
+{
+    for (size_t i = 0; i < telling->history->count; i++) {
+        const struct history_event *event = &telling->history->events[i];
+        if (event->kind == HISTORY_FAULT && event->fault == fault) {
+            return event;
+        }
+    }
+    return NULL;
+}
+
 void put_client(const struct telling *telling, int32_t process)
 {
     int32_t count = telling->history->header->client_count;
@@ -260,18 +271,6 @@ void put_event(const struct telling *telling, const struct history_event *event)
 
 /* ---- ends of keys ---------------------------------------------------------------------------- */
 
-/* The event that began a fault, or took effect: NULL if there is none. */
-static const struct history_event *fault_start(const struct telling *telling, int32_t fault)
-{
-    for (size_t i = 0; i < telling->history->count; i++) {
-        const struct history_event *event = &telling->history->events[i];
-        if (event->kind == HISTORY_FAULT && event->fault == fault) {
-            return event;
-        }
-    }
-    return NULL;
-}
-
 static const char *end_words(enum history_cause cause)
 {
     switch (cause) {
@@ -322,7 +321,7 @@ void put_end(const struct telling *telling, const struct ledger_end *end)
         text_add(text, ")");
     }
     const struct history_event *start =
-        end->fault == HISTORY_NO_FAULT ? NULL : fault_start(telling, end->fault);
+        end->fault == HISTORY_NO_FAULT ? NULL : telling_fault(telling, end->fault);
     if (start != NULL) {
         text_add(text, " (");
         put_fault(telling, start);
