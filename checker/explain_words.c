@@ -2,6 +2,7 @@
 #include "checker/explain_words.h"
 
 #include "base/assert.h"
+#include "checker/key_ends.h"
 
 #include <inttypes.h>
 
@@ -271,49 +272,10 @@ void put_event(const struct telling *telling, const struct history_event *event)
 
 /* ---- ends of keys ---------------------------------------------------------------------------- */
 
-static const char *end_words(enum history_cause cause)
-{
-    switch (cause) {
-    case CAUSE_TTL:
-        return "its ttl had run out on a sound clock";
-    case CAUSE_CLOCK_JUMP:
-        return "expired, because the node's clock jumped";
-    case CAUSE_CLOCK_RATE:
-        return "expired, because the node's clock ran at a wrong rate";
-    case CAUSE_RESTART:
-        return "lost when the node restarted without it";
-    case CAUSE_FAILOVER:
-        return "not yet replicated when a replica took over";
-    case CAUSE_EVICTION:
-        return "thrown out by the node for want of memory";
-    case CAUSE_FLUSH:
-        return "flushed";
-    case CAUSE_RELEASED:
-        return "deleted by its owner";
-    case CAUSE_FOREIGN:
-        return "deleted by another client";
-    case CAUSE_NONE:
-    case CAUSE_NO_QUORUM:
-    case CAUSE_VALIDITY_SPENT:
-    case CAUSE_TIMEOUT:
-    case CAUSE_NOT_HOLDING:
-    case CAUSE_EXTEND_LIMIT:
-    case CAUSE_STALE_FENCE:
-    case CAUSE_OTHER_VALUE:
-    case CAUSE_LIBRARY_ERROR:
-    case CAUSE_ALL_DONE:
-    case CAUSE_DEADLINE:
-    case CAUSE_STOPPED:
-    case HISTORY_CAUSES:
-        return "gone, the history does not say why";
-    }
-    UNREACHABLE();
-}
-
 void put_end(const struct telling *telling, const struct ledger_end *end)
 {
     struct text *text = telling->text;
-    text_add(text, "%s", end_words((enum history_cause)end->cause));
+    text_add(text, "%s", key_end_of((enum history_cause)end->cause)->words);
     bool by_another = end->cause == CAUSE_FOREIGN && end->process != HISTORY_NOBODY;
     if (by_another) {
         text_add(text, " (");

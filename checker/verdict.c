@@ -2,6 +2,7 @@
 #include "checker/verdict.h"
 
 #include "base/assert.h"
+#include "checker/key_ends.h"
 
 static void evidence_add(struct check_result *result, uint64_t index)
 {
@@ -70,40 +71,8 @@ static bool drift_is_allowed(const struct ledger *ledger, const struct ledger_en
 /* What made a key end, if the lock could not help it. */
 static struct blamed blame_of_end(const struct ledger *ledger, const struct ledger_end *end)
 {
-    switch ((enum history_cause)end->cause) {
-    case CAUSE_CLOCK_JUMP:
-    case CAUSE_CLOCK_RATE:
-        if (drift_is_allowed(ledger, end)) {
-            break;
-        }
-        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_NODE_CLOCK};
-    case CAUSE_RESTART:
-        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE};
-    case CAUSE_FAILOVER:
-        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_REPLICATION};
-    case CAUSE_EVICTION:
-        return (struct blamed){BLAME_DEPLOYMENT, ASSUMPTION_MEMORY};
-    case CAUSE_FLUSH:
-        return (struct blamed){BLAME_DEPLOYMENT, ASSUMPTION_PERSISTENCE};
-    case CAUSE_NONE:
-    case CAUSE_TTL:
-    case CAUSE_RELEASED:
-    case CAUSE_FOREIGN:
-    case CAUSE_NO_QUORUM:
-    case CAUSE_VALIDITY_SPENT:
-    case CAUSE_TIMEOUT:
-    case CAUSE_NOT_HOLDING:
-    case CAUSE_EXTEND_LIMIT:
-    case CAUSE_STALE_FENCE:
-    case CAUSE_OTHER_VALUE:
-    case CAUSE_LIBRARY_ERROR:
-    case CAUSE_ALL_DONE:
-    case CAUSE_DEADLINE:
-    case CAUSE_STOPPED:
-    case HISTORY_CAUSES:
-        break;
-    }
-    return blamed_library();
+    return drift_is_allowed(ledger, end) ? blamed_library()
+                                         : key_end_of((enum history_cause)end->cause)->blamed;
 }
 
 /* A lease that outlived its keys on sound node clocks: the holder's own clock, or the lock. */
