@@ -7,7 +7,7 @@
  *     linear_report_print(&report, &text);           a few lines for people
  *     report.result.verdict                          VERDICT_PASS, _FAIL, _UNKNOWN, _NOTHING
  *
- * The file is read once where holds can be told apart as they arrive. It is read again, keeping the
+ * The file is read once where it can be judged as events arrive. It is read again, keeping the
  * operations, where they cannot; and once more to show the operations of a certificate. Standard
  * input ("-") is copied to an unlinked temporary file for that.
  */

@@ -36,7 +36,8 @@ enum whole_verdict lease_judge(struct whole *whole);
 /* Leases that the server ends by itself (P2b). */
 enum whole_verdict exact_judge(struct whole *whole);
 
-/* A mutex without observers (P3), and a semaphore whose grants can be told apart. */
+/* A mutex without observers (P3, with its order), and a semaphore whose grants can be told apart.
+ */
 enum whole_verdict toggle_judge(struct whole *whole);
 enum whole_verdict permits_judge(struct whole *whole);
 

@@ -15,13 +15,13 @@ bool stream_judges(const struct linear *linear)
         return false;
     }
     switch ((enum linear_model)linear->options.model) {
+    case LINEAR_MUTEX:
     case LINEAR_OWNER:
     case LINEAR_REENTRANT:
     case LINEAR_FENCED:
     case LINEAR_REENTRANT_FENCED:
     case LINEAR_LEASE:
         return true;
-    case LINEAR_MUTEX:
     case LINEAR_LEASE_EXACT:
     case LINEAR_SEMAPHORE:
     case LINEAR_MODELS:

@@ -128,6 +128,8 @@ void linear_close(struct linear *linear)
     memory_release(linear->slots);
     memory_release(linear->holds);
     memory_release(linear->names);
+    memory_release(linear->turns.items);
+    memory_release(linear->recent.blocks);
     memory_release(linear->keys);
     memory_release(linear->waiting);
     memory_release(linear->order);

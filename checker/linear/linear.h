@@ -14,8 +14,9 @@
  * at all. docs/LINEARIZABLE.md has the models, the policies and the proofs.
  *
  * Histories in which each acquire has an identity of its own (a value, or an owner that takes
- * turns) are judged as they arrive, in memory by live holds. The rest needs `log_bytes_max` > 0:
- * the operations are kept and judged by linear_finish.
+ * turns) are judged as they arrive, in memory by live holds; so is a mutex that anyone may release,
+ * in memory by operations under way. The rest needs `log_bytes_max` > 0: the operations are kept
+ * and judged by linear_finish.
  */
 #ifndef CHECKER_LINEAR_LINEAR_H
 #define CHECKER_LINEAR_LINEAR_H

@@ -41,9 +41,15 @@ static inline bool operation_is_unknown(const struct operation *operation)
     return operation->kind == OPERATION_MAYBE_TAKE || operation->kind == OPERATION_MAYBE_FREE;
 }
 
+/* It says something about the lock's state, and does nothing to it. */
+static inline bool operation_kind_observes(uint8_t kind)
+{
+    return kind == OPERATION_BUSY || (kind >= OPERATION_NOT_HELD && kind < OPERATION_KINDS);
+}
+
 static inline bool operation_is_observer(const struct operation *operation)
 {
-    return operation->kind == OPERATION_BUSY || operation->kind >= OPERATION_NOT_HELD;
+    return operation_kind_observes(operation->kind);
 }
 
 /* Who owns a hold: a value, an owner's name, or a process. */

@@ -66,6 +66,10 @@ static void call_release(struct linear *linear, struct stream_slot *slot)
 void stream_judge_call(struct linear *linear, uint32_t at)
 {
     struct stream_slot *slot = &linear->slots[at];
+    if (linear->options.model == LINEAR_MUTEX) {
+        turns_call(linear, slot);
+        return;
+    }
     struct stream_key *key = &linear->keys[slot->resource];
     if (slot->f == HISTORY_RELEASE) {
         call_release(linear, slot);
@@ -78,23 +82,6 @@ void stream_judge_call(struct linear *linear, uint32_t at)
         const struct linear_hold *hold = &linear->holds[slot->hold];
         if (hold->owner_uncertain || hold->pending > 1) {
             stream_limit(linear, slot->resource, LINEAR_LIMIT_OWNER_WENT_ON);
-        }
-    }
-}
-
-/* A grant that is legal only because a release of unknown outcome took effect. */
-static void note_possible(struct linear *linear, uint32_t resource, const uint64_t operations[3])
-{
-    struct linear_result *result = &linear->result;
-    if (linear->keys[resource].limit != LINEAR_LIMIT_NONE) {
-        return;
-    }
-    result->possible++;
-    if (result->possible == 1 && result->violations == 0) {
-        result->resource = resource;
-        result->operation_count = 3;
-        for (int i = 0; i < 3; i++) {
-            result->operations[i] = operations[i];
         }
     }
 }
@@ -144,7 +131,7 @@ static void acquire_granted(struct linear *linear, struct stream_slot *slot,
     chain_grant(&key->chain, linear->holds, slot->hold, returned->returned, &finding);
     find(linear, slot->resource, &finding);
     if (possible) {
-        note_possible(linear, slot->resource, operations);
+        stream_possible(linear, slot->resource, operations, 3);
     }
 }
 
@@ -279,7 +266,7 @@ static void return_release(struct linear *linear, struct stream_slot *slot,
             hold->depth--;
         } else if (chain_release_unknown(hold, slot->called)) {
             const uint64_t operations[3] = {hold->acquire, slot->invoke, hold->bound_by[0]};
-            note_possible(linear, slot->resource, operations);
+            stream_possible(linear, slot->resource, operations, 3);
         }
     }
     find(linear, slot->resource, &finding);
@@ -307,7 +294,9 @@ static void return_extend(struct linear *linear, struct stream_slot *slot,
 void stream_judge_return(struct linear *linear, const struct stream_return *returned)
 {
     struct stream_slot *slot = &linear->slots[returned->slot];
-    if (slot->f == HISTORY_ACQUIRE) {
+    if (linear->options.model == LINEAR_MUTEX) {
+        turns_return(linear, slot, returned);
+    } else if (slot->f == HISTORY_ACQUIRE) {
         return_acquire(linear, slot, returned);
     } else if (slot->f == HISTORY_RELEASE && slot->hold != CHAIN_NO_HOLD) {
         return_release(linear, slot, returned);

@@ -25,6 +25,22 @@ bool stream_grow(struct linear *linear, void **items, uint32_t *room, size_t ite
     return true;
 }
 
+/* Name the operations that the result is about, in the order of their invokes. */
+static void result_name(struct linear_result *result, uint32_t resource, const uint64_t *operations,
+                        uint8_t count)
+{
+    result->resource = resource;
+    result->operation_count = 0;
+    for (uint8_t i = 0; i < count; i++) {
+        uint8_t at = result->operation_count++;
+        while (at > 0 && result->operations[at - 1] > operations[i]) {
+            result->operations[at] = result->operations[at - 1];
+            at--;
+        }
+        result->operations[at] = operations[i];
+    }
+}
+
 void stream_find(struct linear *linear, uint32_t resource, const struct linear_finding *finding)
 {
     struct stream_key *key = &linear->keys[resource];
@@ -40,15 +56,19 @@ void stream_find(struct linear *linear, uint32_t resource, const struct linear_f
     result->reason = finding->reason;
     result->grade = finding->grade;
     result->helped = finding->helped;
-    result->resource = resource;
-    result->operation_count = 0;
-    for (uint8_t i = 0; i < finding->count; i++) {
-        uint8_t at = result->operation_count++;
-        while (at > 0 && result->operations[at - 1] > finding->operations[i]) {
-            result->operations[at] = result->operations[at - 1];
-            at--;
-        }
-        result->operations[at] = finding->operations[i];
+    result_name(result, resource, finding->operations, finding->count);
+}
+
+void stream_possible(struct linear *linear, uint32_t resource, const uint64_t *operations,
+                     uint8_t count)
+{
+    struct linear_result *result = &linear->result;
+    if (linear->keys[resource].limit != LINEAR_LIMIT_NONE) {
+        return;
+    }
+    result->possible++;
+    if (result->possible == 1 && result->violations == 0) {
+        result_name(result, resource, operations, count);
     }
 }
 
@@ -68,7 +88,11 @@ static bool stream_key_ready(struct linear *linear, uint32_t resource)
             return false;
         }
         for (uint32_t i = first; i < linear->key_room; i++) {
-            linear->keys[i].chain = chain_empty();
+            if (linear->options.model == LINEAR_MUTEX) {
+                linear->keys[i].turns = turns_empty();
+            } else {
+                linear->keys[i].chain = chain_empty();
+            }
         }
     }
     linear->keys[resource].used = true;
@@ -206,7 +230,7 @@ static bool failure_says(const struct linear_options *options, uint8_t f, uint8_
            (cause == CAUSE_NONE || cause == CAUSE_NO_QUORUM);
 }
 
-static uint8_t kind_of(const struct stream_slot *slot, const struct stream_return *returned)
+uint8_t stream_kind(const struct stream_slot *slot, const struct stream_return *returned)
 {
     bool ok = returned->type == HISTORY_OK;
     bool unknown = returned->type == HISTORY_INFO;
@@ -249,7 +273,7 @@ static int64_t until_of(const struct linear *linear, const struct stream_slot *s
 static void log_return(struct linear *linear, const struct stream_slot *slot,
                        const struct stream_return *returned)
 {
-    uint8_t kind = kind_of(slot, returned);
+    uint8_t kind = stream_kind(slot, returned);
     if (kind == OPERATION_NONE && slot->f == HISTORY_RELEASE) {
         struct ask ask = {.called = slot->called,
                           .returned = returned->returned,
@@ -284,6 +308,7 @@ static void stream_return(struct linear *linear, struct stream_return *returned)
     if (linear->log.bytes_max > 0) {
         log_return(linear, slot, returned);
     }
+    slot->over = true;
     if (linear->judges) {
         stream_judge_return(linear, returned);
     }

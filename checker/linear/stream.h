@@ -6,6 +6,7 @@
 #define CHECKER_LINEAR_STREAM_H
 
 #include "checker/linear/log.h"
+#include "checker/linear/turns.h"
 
 /* An operation under way. */
 struct stream_slot {
@@ -21,6 +22,7 @@ struct stream_slot {
     bool identified;
     bool clash;   /* acquire: the identity was in use when it was called */
     bool inner;   /* reentrant release: does not end the session */
+    bool over;    /* it returned and is being judged */
     bool tainted; /* the identity was let go before, with an operation still unknown */
 };
 
@@ -52,7 +54,10 @@ struct stream_name {
 };
 
 struct stream_key {
-    struct linear_chain chain;
+    union {
+        struct linear_chain chain;
+        struct turns turns; /* mutex */
+    };
     uint32_t anonymous; /* acquires under way or unknown whose value is not known */
     uint8_t limit;      /* enum linear_limit: why it must be judged otherwise */
     bool used;
@@ -72,6 +77,8 @@ struct linear {
     struct linear_hold *holds;
     struct stream_name *names; /* of the holds, by the same index */
     uint32_t hold_count, hold_room, hold_free, name_room;
+    struct turns_pool turns;
+    struct recent_pool recent;
     struct stream_key *keys;
     uint32_t key_room;
     struct stream_return *waiting;
@@ -90,6 +97,9 @@ bool stream_grow(struct linear *linear, void **items, uint32_t *room, size_t ite
 
 /* Remember a violation; the first one is described. */
 void stream_find(struct linear *linear, uint32_t resource, const struct linear_finding *finding);
+/* Remember a grant that is legal only because a release of unknown outcome took effect. */
+void stream_possible(struct linear *linear, uint32_t resource, const uint64_t *operations,
+                     uint8_t count);
 /* The fast path does not apply to the resource. */
 void stream_limit(struct linear *linear, uint32_t resource, enum linear_limit limit);
 
@@ -98,6 +108,8 @@ void stream_defer(struct linear *linear, const struct history_event *event);
 void stream_flush(struct linear *linear);
 /* A lease's end moved, or its holder was told that it is lost. */
 void stream_notice(struct linear *linear, const struct history_event *event);
+/* What the policies make of an operation that returned: enum operation_kind. */
+uint8_t stream_kind(const struct stream_slot *slot, const struct stream_return *returned);
 /* The history is over: what is open stays unknown. */
 void stream_end(struct linear *linear);
 

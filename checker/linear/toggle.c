@@ -1,4 +1,5 @@
-/* toggle.c: P3: a mutex that anyone may release, with unknown operations: the earliest deadline. */
+/* toggle.c: P3 where all operations are known: lays the order of a mutex that turns.c found legal,
+ * and tries the few of a certificate. */
 #include "base/arena.h"
 #include "base/assert.h"
 #include "checker/linear/frontier.h"

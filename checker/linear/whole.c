@@ -18,6 +18,11 @@ static enum whole_verdict judge_few(struct whole *whole)
     return verdict == WHOLE_NOT_FOR_ME ? search(whole) : verdict;
 }
 
+void whole_refine(struct whole *whole)
+{
+    witness_refine(whole, judge_few);
+}
+
 static enum whole_verdict judge(struct whole *whole, struct linear_result *result)
 {
     enum linear_engine engine = whole->options->engine;
@@ -128,7 +133,7 @@ static void judge_resource(struct linear *linear, size_t begin, size_t end)
         ASSERT(whole.finding.reason != LINEAR_LEGAL);
         linear->keys[resource].limit = LINEAR_LIMIT_NONE;
         if (linear->result.violations == 0) {
-            witness_refine(&whole, judge_few);
+            whole_refine(&whole);
             whole.finding.grade =
                 is_definite(linear, &whole) ? GRADE_DEFINITE : whole.finding.grade;
         }

@@ -1,182 +1,25 @@
 /* test_linear_brute.c: small random histories, judged by checker/linear and by trying every order.
  */
-#include "base/random.h"
 #include "checker/linear/certificate.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/checker/brute.c"
+#include "tests/checker/samples.c"
 
-enum { HISTORIES = 100000, EVENTS_MAX = 2 * BRUTE_OPS_MAX };
+enum { HISTORIES = 100000 };
 
-struct kind {
-    const char *name;
-    struct brute_rules rules;
-    bool values;  /* each acquire has a value; else owners are processes */
-    bool retired; /* a process does nothing after an unknown outcome */
-    int reuse;    /* percent of acquires that use an older value */
-    int observes; /* percent of operations that look */
-};
-
-struct sample {
-    struct brute_op ops[BRUTE_OPS_MAX];
-    int count;
-};
-
-static int draw(struct random_stream *dice, int bound)
-{
-    return (int)random_below(dice, (uint64_t)bound);
-}
-
-static enum brute_outcome draw_outcome(struct random_stream *dice)
-{
-    int d = draw(dice, 100);
-    return d < 70 ? BRUTE_OK : d < 80 ? BRUTE_FAIL : d < 92 ? BRUTE_INFO : BRUTE_OPEN;
-}
-
-/* What process p does next: mostly acquire and release in turn, sometimes nonsense. */
-static void draw_op(const struct kind *kind, struct random_stream *dice, struct sample *sample,
-                    int p)
-{
-    struct brute_op *op = &sample->ops[sample->count];
-    int mine = -1;
-    for (int i = 0; i < sample->count; i++) {
-        mine = sample->ops[i].process == p ? i : mine;
-    }
-    bool after_acquire = mine >= 0 && sample->ops[mine].f == BRUTE_ACQUIRE &&
-                         sample->ops[mine].outcome != BRUTE_FAIL;
-    bool odd = draw(dice, 100) < 15;
-    op->f = after_acquire != odd ? BRUTE_RELEASE : BRUTE_ACQUIRE;
-    op->f = draw(dice, 100) < kind->observes ? BRUTE_OBSERVE : op->f;
-    op->process = p;
-    op->outcome = draw_outcome(dice);
-    op->fence = draw(dice, 100) < 80 ? sample->count + 1 + (draw(dice, 10) == 0 ? -2 : 0) : 0;
-    op->fence = op->fence < 0 ? 0 : op->fence;
-    op->seen = draw(dice, 3) - 1;
-    op->seen = op->seen > 0 ? 1 + draw(dice, sample->count + 1) : op->seen;
-    if (!kind->values) {
-        op->who = p + 1;
-        op->seen = op->seen > 0 ? 1 + draw(dice, 3) : op->seen;
-        return;
-    }
-    op->who = sample->count + 1;
-    if (op->f == BRUTE_ACQUIRE && sample->count > 0 && draw(dice, 100) < kind->reuse) {
-        op->who = sample->ops[draw(dice, sample->count)].who;
-    }
-    if (op->f == BRUTE_RELEASE && sample->count > 0) {
-        bool own = mine >= 0 && draw(dice, 100) < 85;
-        op->who = own ? sample->ops[mine].who : sample->ops[draw(dice, sample->count)].who;
-    }
-}
-
-static void draw_sample(const struct kind *kind, struct random_stream *dice, struct sample *sample)
-{
-    int64_t now[4] = {0};
-    bool gone[4] = {false};
-    int wanted = 2 + draw(dice, 6);
-    int processes = 2 + draw(dice, 3);
-    int spread = 2 + draw(dice, 5);
-    *sample = (struct sample){0};
-    for (int i = 0; i < 20 && sample->count < wanted; i++) {
-        int p = draw(dice, processes);
-        if (gone[p]) {
-            continue;
-        }
-        draw_op(kind, dice, sample, p);
-        struct brute_op *op = &sample->ops[sample->count++];
-        op->call = now[p] + draw(dice, spread);
-        op->ret = op->call + draw(dice, spread);
-        op->until = op->call + 1 + draw(dice, 3 * spread);
-        now[p] = op->ret;
-        bool unknown = op->outcome == BRUTE_INFO || op->outcome == BRUTE_OPEN;
-        gone[p] = op->outcome == BRUTE_OPEN || (unknown && kind->retired);
-    }
-}
-
-static struct history_event event_of(const struct kind *kind, const struct brute_op *op, bool end)
-{
-    static const enum history_f f[] = {HISTORY_ACQUIRE, HISTORY_RELEASE, HISTORY_OBSERVE};
-    static const enum history_type type[] = {HISTORY_OK, HISTORY_FAIL, HISTORY_INFO, HISTORY_INFO};
-    struct history_event event = {.time_ns = end ? op->ret : op->call,
-                                  .kind = HISTORY_OP,
-                                  .type = (uint8_t)(end ? type[op->outcome] : HISTORY_INVOKE),
-                                  .f = (uint8_t)f[op->f],
-                                  .process = op->process};
-    if (op->f == BRUTE_OBSERVE) {
-        event.version = op->seen != 0;
-        if (end && op->seen > 0) {
-            event.flags = kind->values ? HISTORY_HAS_VALUE : HISTORY_HAS_OWNER;
-            event.value.bytes[0] = event.owner.bytes[0] = (uint8_t)op->seen;
-        }
-        return event;
-    }
-    event.flags = kind->values ? HISTORY_HAS_VALUE : HISTORY_HAS_OWNER;
-    event.value.bytes[0] = event.owner.bytes[0] = (uint8_t)op->who;
-    if (end && op->outcome == BRUTE_OK && op->f == BRUTE_ACQUIRE) {
-        event.fence = op->fence;
-        event.until_ns = op->until;
-        event.flags |= HISTORY_HAS_UNTIL;
-    }
-    return event;
-}
-
-/* Events in order of time; of equal times, each process in its own order, others in any. */
-static int events_of(const struct kind *kind, const struct sample *sample,
-                     struct history_event *events, struct random_stream *dice)
-{
-    struct {
-        int op;
-        bool end;
-    } next[EVENTS_MAX];
-    bool done[EVENTS_MAX] = {false};
-    int total = 0, count = 0;
-    for (int i = 0; i < sample->count; i++) {
-        next[total].op = i;
-        next[total++].end = false;
-        next[total].op = i;
-        next[total].end = true;
-        done[total] = sample->ops[i].outcome == BRUTE_OPEN;
-        total++;
-    }
-    for (;;) {
-        int best = -1, ties = 0;
-        for (int i = 0; i < total; i++) {
-            bool first = !done[i];
-            for (int j = 0; j < i && first; j++) {
-                bool same = sample->ops[next[j].op].process == sample->ops[next[i].op].process;
-                first = done[j] || !same;
-            }
-            if (!first) {
-                continue;
-            }
-            const struct brute_op *op = &sample->ops[next[i].op];
-            int64_t time = next[i].end ? op->ret : op->call;
-            const struct brute_op *old = best < 0 ? NULL : &sample->ops[next[best].op];
-            int64_t old_time = best < 0 ? INT64_MAX : next[best].end ? old->ret : old->call;
-            ties = time < old_time ? 1 : time == old_time ? ties + 1 : ties;
-            if (time < old_time || (time == old_time && draw(dice, ties) == 0)) {
-                best = i;
-            }
-        }
-        if (best < 0) {
-            return count;
-        }
-        events[count] = event_of(kind, &sample->ops[next[best].op], next[best].end);
-        events[count].index = (uint64_t)count;
-        count++;
-        done[best] = true;
-    }
-}
+/* Judge as events arrive and keep nothing, or keep the operations for what that cannot decide. */
+enum way { AS_STEPS, WITH_LOG };
 
 static struct linear_options options_of(const struct kind *kind, enum linear_engine engine,
-                                        struct random_stream *dice)
+                                        enum way way, struct random_stream *dice)
 {
     struct linear_options options = linear_options_default((enum linear_model)kind->rules.model);
     options.engine = (uint8_t)engine;
-    options.log_bytes_max = (size_t)1 << 20;
-    options.order = draw(dice, 4) == 0 &&
+    options.log_bytes_max = way == WITH_LOG ? (size_t)1 << 20 : 0;
+    options.order = way == WITH_LOG && draw(dice, 4) == 0 &&
                     kind->rules.model !=
                         BRUTE_LEASE_EXACT; /* every legal order is confirmed where it is made */
     options.bytes_max = (size_t)1 << 26;
@@ -232,11 +75,12 @@ static void confirm(const struct linear_options *options, const struct linear_re
 static struct tally tally;
 
 static struct linear_result judge(const struct kind *kind, const struct sample *sample,
-                                  enum linear_engine engine, struct random_stream *dice)
+                                  enum linear_engine engine, enum way way,
+                                  struct random_stream *dice)
 {
     struct history_event events[EVENTS_MAX];
     int count = events_of(kind, sample, events, dice);
-    struct linear_options options = options_of(kind, engine, dice);
+    struct linear_options options = options_of(kind, engine, way, dice);
     struct linear *linear = linear_open(&options);
     for (int i = 0; i < count; i++) {
         linear_event(linear, &events[i]);
@@ -249,15 +93,43 @@ static struct linear_result judge(const struct kind *kind, const struct sample *
     return result;
 }
 
-/* A release that is called before its acquire returned shows that the lease was not over. */
-static bool agrees(const struct kind *kind, const struct sample *sample, enum linear_engine engine,
-                   struct random_stream *dice)
+/* Has it a legal order? By trying them all, or where there are too many by the frontier engine. */
+static bool is_legal(const struct kind *kind, const struct sample *sample,
+                     struct random_stream *dice)
 {
-    struct sample proven = *sample;
-    for (int i = 0; i < proven.count; i++) {
-        for (int j = 0; j < proven.count; j++) {
-            struct brute_op *take = &proven.ops[i];
-            const struct brute_op *free = &proven.ops[j];
+    if (!kind->longer) {
+        return brute_legal(&kind->rules, sample->ops, sample->count);
+    }
+    struct linear_result result = judge(kind, sample, LINEAR_ENGINE_FRONTIER, WITH_LOG, dice);
+    cr_assert_neq(result.verdict, VERDICT_UNKNOWN);
+    return result.verdict != VERDICT_FAIL;
+}
+
+/* A mutex passes as "possible" if and only if it fails without its releases of unknown outcome. */
+static bool says_possible(const struct kind *kind, const struct sample *sample,
+                          const struct linear_result *steps, struct random_stream *dice)
+{
+    struct sample sure = {.count = 0};
+    if (kind->rules.model != BRUTE_MUTEX || steps->again) {
+        return true;
+    }
+    for (int i = 0; i < sample->count; i++) {
+        const struct brute_op *op = &sample->ops[i];
+        bool unknown = op->outcome == BRUTE_INFO || op->outcome == BRUTE_OPEN;
+        if (op->f != BRUTE_RELEASE || !unknown) {
+            sure.ops[sure.count++] = *op;
+        }
+    }
+    return (steps->grade == GRADE_POSSIBLE) == !is_legal(kind, &sure, dice);
+}
+
+/* A release that is called before its acquire returned shows that the lease was not over. */
+static void prove_leases(struct sample *sample)
+{
+    for (int i = 0; i < sample->count; i++) {
+        for (int j = 0; j < sample->count; j++) {
+            struct brute_op *take = &sample->ops[i];
+            const struct brute_op *free = &sample->ops[j];
             bool pair = take->f == BRUTE_ACQUIRE && free->f == BRUTE_RELEASE &&
                         take->who == free->who && free->outcome == BRUTE_OK;
             take->proven =
@@ -265,12 +137,22 @@ static bool agrees(const struct kind *kind, const struct sample *sample, enum li
             take->until = pair && free->ret <= take->ret ? 0 : take->until;
         }
     }
-    bool legal = brute_legal(&kind->rules, proven.ops, proven.count);
-    struct linear_result result = judge(kind, sample, engine, dice);
+}
+
+static bool agrees(const struct kind *kind, const struct sample *sample, enum linear_engine engine,
+                   struct random_stream *dice)
+{
+    struct sample proven = *sample;
+    prove_leases(&proven);
+    enum verdict wanted = is_legal(kind, &proven, dice) ? VERDICT_PASS : VERDICT_FAIL;
+    wanted = sample->count == 0 ? VERDICT_NOTHING : wanted;
+    struct linear_result steps = judge(kind, sample, engine, AS_STEPS, dice);
+    struct linear_result result = judge(kind, sample, engine, WITH_LOG, dice);
     bool declined = result.verdict == VERDICT_UNKNOWN && result.limit == LINEAR_LIMIT_TIE &&
                     kind->rules.model == BRUTE_LEASE_EXACT;
-    return declined || result.verdict == (legal ? VERDICT_PASS : VERDICT_FAIL) ||
-           (sample->count == 0 && result.verdict == VERDICT_NOTHING);
+    return (declined || result.verdict == wanted) &&
+           (steps.again ? steps.verdict == VERDICT_UNKNOWN : steps.verdict == wanted) &&
+           (wanted != VERDICT_PASS || says_possible(kind, sample, &steps, dice));
 }
 
 static void print_sample(const struct sample *sample)
@@ -310,34 +192,44 @@ static void compare(const struct kind *kind, enum linear_engine engine)
     const char *soak_word = getenv("PICKLOCK_SOAK");
     uint64_t seed = seed_word == NULL ? 1 : strtoull(seed_word, NULL, 10);
     long histories = soak_word == NULL ? HISTORIES : strtol(soak_word, NULL, 10);
+    histories = kind->longer ? histories / 4 : histories;
     struct random_stream dice = random_stream(kind->name, seed);
-    long legal = 0, again = 0, fast = 0;
+    long legal = 0, again = 0, fast = 0, steps = 0;
     for (long i = 0; i < histories; i++) {
         struct sample sample;
-        draw_sample(kind, &dice, &sample);
+        (kind->longer ? draw_long : draw_sample)(kind, &dice, &sample);
         if (agrees(kind, &sample, engine, &dice)) {
-            struct linear_result result = judge(kind, &sample, engine, &dice);
+            struct linear_result result = judge(kind, &sample, engine, WITH_LOG, &dice);
+            steps += judge(kind, &sample, engine, AS_STEPS, &dice).again ? 0 : 1;
             legal += result.verdict == VERDICT_PASS ? 1 : 0;
             again += result.frontier_count > 0 ? 1 : 0;
             fast += result.frontier_count == 0 ? 1 : 0;
             continue;
         }
         shrink(kind, &sample, engine, &dice);
-        struct linear_result result = judge(kind, &sample, engine, &dice);
-        fprintf(stderr, "%s, seed %llu, history %ld: every order: %s; linear: %s (%s) limit %d\n",
+        struct linear_result result = judge(kind, &sample, engine, WITH_LOG, &dice);
+        fprintf(stderr, "%s, seed %llu, history %ld: wanted: %s; linear: %s (%s) limit %d\n",
                 kind->name, (unsigned long long)seed, i,
-                brute_legal(&kind->rules, sample.ops, sample.count) ? "legal" : "illegal",
+                is_legal(kind, &sample, &dice) ? "legal" : "illegal",
                 verdict_name((enum verdict)result.verdict),
                 linear_reason_sentence((enum linear_reason)result.reason), result.limit);
+        result = judge(kind, &sample, engine, AS_STEPS, &dice);
+        fprintf(stderr, "as events arrive: %s (%s), %llu possible\n",
+                verdict_name((enum verdict)result.verdict),
+                linear_reason_sentence((enum linear_reason)result.reason),
+                (unsigned long long)result.possible);
         print_sample(&sample);
-        cr_assert_fail("%s: the checker and the exhaustive search disagree", kind->name);
+        cr_assert_fail("%s: the checker disagrees", kind->name);
     }
-    fprintf(stderr, "%-28s seed %llu: %ld histories, %ld legal, %ld fast, %ld frontier\n",
-            kind->name, (unsigned long long)seed, histories, legal, fast, again);
+    fprintf(stderr,
+            "%-28s seed %llu: %ld histories, %ld legal, %ld as steps, %ld fast, %ld frontier\n",
+            kind->name, (unsigned long long)seed, histories, legal, steps, fast, again);
+    cr_assert(steps >= histories / 100 * kind->steps, "%s is kept too often", kind->name);
     cr_assert(1000 * tally.unconfirmed <= tally.fails, "%s: %ld of %ld certificates prove nothing",
               kind->name, tally.unconfirmed, tally.fails);
-    cr_assert(100 * tally.helped <= tally.fails, "%s: %ld of %ld certificates stand alone",
-              kind->name, tally.fails - tally.helped, tally.fails);
+    long helped_max = kind->longer ? tally.fails / 5 : tally.fails / 100;
+    cr_assert(tally.helped <= helped_max, "%s: %ld of %ld certificates stand alone", kind->name,
+              tally.fails - tally.helped, tally.fails);
     cr_assert(legal > histories / 20 && legal < histories, "%s is one-sided", kind->name);
 }
 
@@ -368,7 +260,11 @@ COMPARE(owner_process, LINEAR_ENGINE_AUTO, .name = "owner by process",
         .rules = {.model = BRUTE_OWNER, .not_held = true}, .retired = true)
 COMPARE(owner_process_goes_on, LINEAR_ENGINE_AUTO, .name = "owner by process, going on",
         .rules = {.model = BRUTE_OWNER, .not_held = true, .strong = true})
-COMPARE(mutex, LINEAR_ENGINE_AUTO, .name = "mutex", .rules = {.model = BRUTE_MUTEX})
+COMPARE(mutex, LINEAR_ENGINE_AUTO, .name = "mutex", .rules = {.model = BRUTE_MUTEX}, .steps = 100)
+COMPARE(mutex_forgiven, LINEAR_ENGINE_AUTO, .name = "mutex released",
+        .rules = {.model = BRUTE_MUTEX, .forgive = true}, .steps = 100)
+COMPARE(mutex_crowded, LINEAR_ENGINE_AUTO, .name = "mutex, long", .rules = {.model = BRUTE_MUTEX},
+        .steps = 100, .longer = true)
 COMPARE(mutex_searched, LINEAR_ENGINE_FRONTIER, .name = "mutex frontier",
         .rules = {.model = BRUTE_MUTEX})
 COMPARE(mutex_strong, LINEAR_ENGINE_AUTO, .name = "mutex held",
