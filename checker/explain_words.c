@@ -2,6 +2,7 @@
 #include "checker/explain_words.h"
 
 #include "base/assert.h"
+#include "checker/key_ends.h"
 
 #include <inttypes.h>
 
@@ -12,6 +13,17 @@ const struct history_event *telling_evidence(const struct telling *telling, uint
         return NULL;
     }
     return &telling->history->events[telling->result->evidence[i]];
+}
+
+const struct history_event *telling_fault(const struct telling *telling, int32_t fault)
+{
+    for (size_t i = 0; i < telling->history->count; i++) {
+        const struct history_event *event = &telling->history->events[i];
+        if (event->kind == HISTORY_FAULT && event->fault == fault) {
+            return event;
+        }
+    }
+    return NULL;
 }
 
 void put_client(const struct telling *telling, int32_t process)
@@ -260,61 +272,10 @@ void put_event(const struct telling *telling, const struct history_event *event)
 
 /* ---- ends of keys ---------------------------------------------------------------------------- */
 
-/* The event that began a fault, or took effect: NULL if there is none. */
-static const struct history_event *fault_start(const struct telling *telling, int32_t fault)
-{
-    for (size_t i = 0; i < telling->history->count; i++) {
-        const struct history_event *event = &telling->history->events[i];
-        if (event->kind == HISTORY_FAULT && event->fault == fault) {
-            return event;
-        }
-    }
-    return NULL;
-}
-
-static const char *end_words(enum history_cause cause)
-{
-    switch (cause) {
-    case CAUSE_TTL:
-        return "its ttl had run out on a sound clock";
-    case CAUSE_CLOCK_JUMP:
-        return "expired, because the node's clock jumped";
-    case CAUSE_CLOCK_RATE:
-        return "expired, because the node's clock ran at a wrong rate";
-    case CAUSE_RESTART:
-        return "lost when the node restarted without it";
-    case CAUSE_FAILOVER:
-        return "not yet replicated when a replica took over";
-    case CAUSE_EVICTION:
-        return "thrown out by the node for want of memory";
-    case CAUSE_FLUSH:
-        return "flushed";
-    case CAUSE_RELEASED:
-        return "deleted by its owner";
-    case CAUSE_FOREIGN:
-        return "deleted by another client";
-    case CAUSE_NONE:
-    case CAUSE_NO_QUORUM:
-    case CAUSE_VALIDITY_SPENT:
-    case CAUSE_TIMEOUT:
-    case CAUSE_NOT_HOLDING:
-    case CAUSE_EXTEND_LIMIT:
-    case CAUSE_STALE_FENCE:
-    case CAUSE_OTHER_VALUE:
-    case CAUSE_LIBRARY_ERROR:
-    case CAUSE_ALL_DONE:
-    case CAUSE_DEADLINE:
-    case CAUSE_STOPPED:
-    case HISTORY_CAUSES:
-        return "gone, the history does not say why";
-    }
-    UNREACHABLE();
-}
-
 void put_end(const struct telling *telling, const struct ledger_end *end)
 {
     struct text *text = telling->text;
-    text_add(text, "%s", end_words((enum history_cause)end->cause));
+    text_add(text, "%s", key_end_of((enum history_cause)end->cause)->words);
     bool by_another = end->cause == CAUSE_FOREIGN && end->process != HISTORY_NOBODY;
     if (by_another) {
         text_add(text, " (");
@@ -322,7 +283,7 @@ void put_end(const struct telling *telling, const struct ledger_end *end)
         text_add(text, ")");
     }
     const struct history_event *start =
-        end->fault == HISTORY_NO_FAULT ? NULL : fault_start(telling, end->fault);
+        end->fault == HISTORY_NO_FAULT ? NULL : telling_fault(telling, end->fault);
     if (start != NULL) {
         text_add(text, " (");
         put_fault(telling, start);

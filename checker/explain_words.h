@@ -25,6 +25,9 @@ struct telling {
 /* The i-th piece of evidence; NULL if it is not in the history. */
 const struct history_event *telling_evidence(const struct telling *telling, uint32_t i);
 
+/* The first event of a fault; NULL if it never began. */
+const struct history_event *telling_fault(const struct telling *telling, int32_t fault);
+
 void put_client(const struct telling *telling, int32_t process); /* "client 2", "the auditor" */
 void put_client_first(const struct telling *telling, int32_t process); /* "Client 2" */
 void put_resource(const struct telling *telling, uint32_t resource);

@@ -73,13 +73,14 @@ struct ledger_claim {
     int64_t refused_ns;
 };
 
-/* How the key of a claim ended on one node. */
+/* How the key of a claim ended on one node, last. */
 struct ledger_end {
-    uint64_t index;
-    int32_t process; /* who sent the command, or HISTORY_NOBODY */
-    int16_t fault;   /* or HISTORY_NO_FAULT */
-    uint8_t cause;   /* enum history_cause */
-    uint8_t f;       /* enum history_f; HISTORY_KEY_DELETED, ... */
+    uint64_t index;     /* 0: it has not ended */
+    uint64_t put_index; /* of the event that put the key there last; may be later */
+    int32_t process;    /* who sent the command, or HISTORY_NOBODY */
+    int16_t fault;      /* or HISTORY_NO_FAULT */
+    uint8_t cause;      /* enum history_cause */
+    uint8_t f;          /* enum history_f; HISTORY_KEY_DELETED, ... */
 };
 
 struct ledger_key {

@@ -51,6 +51,7 @@ static void key_set(struct ledger *ledger, struct ledger_key *key,
     claim->set |= bit;
     claim->present |= bit;
     claim->stamp = event->index;
+    ledger_ends(claim)[event->node].put_index = event->index;
     key->claim = ledger_claim_index(ledger, claim) + 1;
     key->outcome = set_outcome(ledger, slot, claim);
 }
@@ -83,8 +84,10 @@ static void key_end(struct ledger *ledger, struct ledger_key *key,
     }
     claim->present &= ~(UINT64_C(1) << event->node);
     claim->stamp = event->index;
-    ledger_ends(claim)[event->node] = (struct ledger_end){
+    struct ledger_end *end = &ledger_ends(claim)[event->node];
+    *end = (struct ledger_end){
         .index = event->index,
+        .put_index = end->put_index,
         .process = event->process,
         .fault = (int16_t)event->fault,
         .cause = event->cause,
@@ -118,6 +121,7 @@ static void key_back(struct ledger *ledger, struct ledger_key *key,
     if (claim != NULL) {
         claim->set |= UINT64_C(1) << event->node;
         claim->present |= UINT64_C(1) << event->node;
+        ledger_ends(claim)[event->node].put_index = event->index;
     }
 }
 

@@ -64,6 +64,7 @@ enum exercised_reason {
     FAULT_DID_NOT_STRIKE, /* number[0]: which, from 1 */
     FAULT_WITHOUT_EFFECT,
     FAULT_WITHOUT_END,
+    FAULT_WHILE_IDLE, /* nobody held the lock, asked for it or gave it back meanwhile */
 };
 
 #endif

@@ -2,6 +2,7 @@
 #include "checker/verdict.h"
 
 #include "base/assert.h"
+#include "checker/key_ends.h"
 
 static void evidence_add(struct check_result *result, uint64_t index)
 {
@@ -70,40 +71,8 @@ static bool drift_is_allowed(const struct ledger *ledger, const struct ledger_en
 /* What made a key end, if the lock could not help it. */
 static struct blamed blame_of_end(const struct ledger *ledger, const struct ledger_end *end)
 {
-    switch ((enum history_cause)end->cause) {
-    case CAUSE_CLOCK_JUMP:
-    case CAUSE_CLOCK_RATE:
-        if (drift_is_allowed(ledger, end)) {
-            break;
-        }
-        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_NODE_CLOCK};
-    case CAUSE_RESTART:
-        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE};
-    case CAUSE_FAILOVER:
-        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_REPLICATION};
-    case CAUSE_EVICTION:
-        return (struct blamed){BLAME_DEPLOYMENT, ASSUMPTION_MEMORY};
-    case CAUSE_FLUSH:
-        return (struct blamed){BLAME_DEPLOYMENT, ASSUMPTION_PERSISTENCE};
-    case CAUSE_NONE:
-    case CAUSE_TTL:
-    case CAUSE_RELEASED:
-    case CAUSE_FOREIGN:
-    case CAUSE_NO_QUORUM:
-    case CAUSE_VALIDITY_SPENT:
-    case CAUSE_TIMEOUT:
-    case CAUSE_NOT_HOLDING:
-    case CAUSE_EXTEND_LIMIT:
-    case CAUSE_STALE_FENCE:
-    case CAUSE_OTHER_VALUE:
-    case CAUSE_LIBRARY_ERROR:
-    case CAUSE_ALL_DONE:
-    case CAUSE_DEADLINE:
-    case CAUSE_STOPPED:
-    case HISTORY_CAUSES:
-        break;
-    }
-    return blamed_library();
+    return drift_is_allowed(ledger, end) ? blamed_library()
+                                         : key_end_of((enum history_cause)end->cause)->blamed;
 }
 
 /* A lease that outlived its keys on sound node clocks: the holder's own clock, or the lock. */
@@ -124,22 +93,26 @@ static struct blamed blame_promise(const struct ledger *ledger, const struct led
     return blamed_library();
 }
 
-/* The nodes, as bits, that still had a claim's key before an event. */
-static uint64_t keys_before(const struct ledger *ledger, const struct ledger_claim *claim,
-                            uint64_t index)
+/* The nodes, as bits, that had a claim's key at an event. One that ends and is put there again, or
+ * comes back with a restart, may have been gone then. */
+static uint64_t keys_at(const struct ledger *ledger, const struct ledger_claim *claim,
+                        uint64_t index)
 {
-    uint64_t kept = claim->present;
-    const struct ledger_end *ends = ledger_ends(claim);
+    uint64_t there = 0;
     for (int32_t node = 0; node < ledger->node_count; node++) {
         uint64_t bit = UINT64_C(1) << node;
-        kept |= (claim->set & bit) != 0 && ends[node].index > index ? bit : 0;
+        const struct ledger_end *end = &ledger_ends(claim)[node];
+        bool ended_later = end->index > index;
+        bool put = end->put_index <= index ? (claim->present & bit) != 0 || ended_later
+                                           : ended_later && end->index < end->put_index;
+        there |= (claim->set & bit) != 0 && put ? bit : 0;
     }
-    return kept;
+    return there;
 }
 
-/* Looks at the keys as they were before an event: what ended later let nobody else in. */
-static struct blamed blame_keys_before(const struct ledger *ledger,
-                                       const struct ledger_claim *claim, uint64_t index)
+/* Looks at the keys as they were at an event: what ended later let nobody else in. */
+static struct blamed blame_keys_at(const struct ledger *ledger, const struct ledger_claim *claim,
+                                   uint64_t index)
 {
     if (ledger->node_count == 0 || !ledger->has_nodes) {
         return (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
@@ -152,7 +125,7 @@ static struct blamed blame_keys_before(const struct ledger *ledger,
     int32_t broken = 0;
     struct blamed worst = blame_promise(ledger, claim);
     uint64_t worst_index = 0;
-    uint64_t kept = keys_before(ledger, claim, index);
+    uint64_t kept = keys_at(ledger, claim, index);
     const struct ledger_end *ends = ledger_ends(claim);
     for (int32_t node = 0; node < ledger->node_count; node++) {
         uint64_t bit = UINT64_C(1) << node;
@@ -176,7 +149,7 @@ static struct blamed blame_keys_before(const struct ledger *ledger,
 
 struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim *claim)
 {
-    return blame_keys_before(ledger, claim, ledger->last_index);
+    return blame_keys_at(ledger, claim, ledger->last_index);
 }
 
 struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_claim *first,
@@ -191,8 +164,8 @@ struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_cla
     }
     /* Where the first had lost nothing, the second's keys were there before: its grant is late. */
     uint64_t both_index = second->fresh_index;
-    bool first_has = ledger_bits(keys_before(ledger, first, both_index)) >= ledger->quorum;
-    return blame_keys_before(ledger, first_has ? second : first, both_index);
+    bool first_has = ledger_bits(keys_at(ledger, first, both_index)) >= ledger->quorum;
+    return blame_keys_at(ledger, first_has ? second : first, both_index);
 }
 
 struct blamed blame_late(const struct ledger *ledger, const struct ledger_claim *claim)

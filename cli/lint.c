@@ -1,14 +1,9 @@
 /* lint.c: `picklock lint`: checks scenario files without running them. */
 #include "cli/command.h"
-#include "cli/files.h"
-
-#include <stdio.h>
-
-enum { LINT_ARENA_BYTES = 512 << 20 };
+#include "cli/each.h"
 
 struct lint_options {
-    char *paths[FILES_SCENARIOS_MAX];
-    size_t path_count;
+    struct scenario_paths paths;
     bool canonical;
 };
 
@@ -24,14 +19,7 @@ static error_t lint_option(int key, char *arg, struct argp_state *state)
         options->canonical = true;
         return 0;
     }
-    if (key != ARGP_KEY_ARG) {
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (options->path_count == FILES_SCENARIOS_MAX) {
-        argp_error(state, "more than %d files", (int)FILES_SCENARIOS_MAX);
-    }
-    options->paths[options->path_count++] = arg;
-    return 0;
+    return scenario_paths_option(&options->paths, key, arg, state);
 }
 
 static const struct argp lint_argp = {
@@ -43,27 +31,21 @@ static const struct argp lint_argp = {
     NULL,
     NULL};
 
+static void lint_print(const struct scenario *scenario, size_t i, const void *options,
+                       struct text *text)
+{
+    const struct lint_options *lint = options;
+    if (!lint->canonical) {
+        text_add(text, "ok    %s\n", scenario->path);
+        return;
+    }
+    text_add(text, "%s", i > 0 ? "---\n" : "");
+    scenario_print(scenario, text);
+}
+
 int command_lint(int argc, char **argv)
 {
     static struct lint_options options;
-    static char print_memory[256 * 1024];
-    char memory[2 * WHY_BYTES];
-    struct text why = text_over(memory, sizeof memory);
-    struct scenario_list scenarios;
-    struct arena arena = arena_empty(LINT_ARENA_BYTES);
     command_parse(&lint_argp, argc, argv, &options);
-    struct result result =
-        scenarios_load(options.paths, options.path_count, &arena, &scenarios, &why);
-    int code = result_failed(result) ? command_fail(result, &why) : EXIT_MET;
-    for (size_t i = 0; code == EXIT_MET && i < scenarios.count; i++) {
-        struct text print = text_over(print_memory, sizeof print_memory);
-        if (options.canonical) {
-            scenario_print(&scenarios.list[i], &print);
-            printf("%s%s", i > 0 ? "---\n" : "", print.data);
-        } else {
-            printf("ok    %s\n", scenarios.list[i].path);
-        }
-    }
-    arena_release(&arena);
-    return code;
+    return each_scenario(&options.paths, lint_print, &options);
 }

@@ -1,16 +1,12 @@
 /* plan.c: `picklock plan`: what a scenario will do with a seed; nothing is started. */
 #include "cli/command.h"
-#include "cli/files.h"
+#include "cli/each.h"
 #include "cli/seed.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-
-enum { PLAN_ARENA_BYTES = 512 << 20 };
 
 struct plan_options {
-    char *paths[FILES_SCENARIOS_MAX];
-    size_t path_count;
+    struct scenario_paths paths;
     uint64_t seed;
 };
 
@@ -28,14 +24,7 @@ static error_t plan_option(int key, char *arg, struct argp_state *state)
         }
         return 0;
     }
-    if (key != ARGP_KEY_ARG) {
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (options->path_count == FILES_SCENARIOS_MAX) {
-        argp_error(state, "more than %d files", (int)FILES_SCENARIOS_MAX);
-    }
-    options->paths[options->path_count++] = arg;
-    return 0;
+    return scenario_paths_option(&options->paths, key, arg, state);
 }
 
 static const struct argp plan_argp = {
@@ -48,26 +37,20 @@ static const struct argp plan_argp = {
     NULL,
     NULL};
 
+static void plan_print(const struct scenario *scenario, size_t i, const void *options,
+                       struct text *text)
+{
+    static struct plan plan;
+    const struct plan_options *asked = options;
+    scenario_plan(scenario, asked->seed, 1000000, &plan);
+    text_add(text, "%s# %s with seed %" PRIu64 "\n", i > 0 ? "---\n" : "", scenario->path,
+             asked->seed);
+    scenario_print(&plan.scenario, text);
+}
+
 int command_plan(int argc, char **argv)
 {
     static struct plan_options options = {.seed = 1};
-    static struct plan plan;
-    static char print_memory[256 * 1024];
-    char memory[2 * WHY_BYTES];
-    struct text why = text_over(memory, sizeof memory);
-    struct scenario_list scenarios;
-    struct arena arena = arena_empty(PLAN_ARENA_BYTES);
     command_parse(&plan_argp, argc, argv, &options);
-    struct result result =
-        scenarios_load(options.paths, options.path_count, &arena, &scenarios, &why);
-    int code = result_failed(result) ? command_fail(result, &why) : EXIT_MET;
-    for (size_t i = 0; code == EXIT_MET && i < scenarios.count; i++) {
-        struct text print = text_over(print_memory, sizeof print_memory);
-        scenario_plan(&scenarios.list[i], options.seed, 1000000, &plan);
-        scenario_print(&plan.scenario, &print);
-        printf("%s# %s with seed %" PRIu64 "\n%s", i > 0 ? "---\n" : "", scenarios.list[i].path,
-               options.seed, print.data);
-    }
-    arena_release(&arena);
-    return code;
+    return each_scenario(&options.paths, plan_print, &options);
 }

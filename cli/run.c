@@ -1,6 +1,6 @@
 /* run.c: `picklock run`: reads scenarios, runs them in processes of their own, reports. */
 #include "cli/command.h"
-#include "cli/files.h"
+#include "cli/each.h"
 #include "cli/pool.h"
 #include "cli/report.h"
 #include "cli/seed.h"
@@ -15,22 +15,11 @@
 enum { RUN_ARENA_BYTES = 512 << 20 };
 
 struct run_options {
-    char *paths[FILES_SCENARIOS_MAX];
-    size_t path_count;
-    bool sim;
-    bool real;
-    uint64_t seed_first;
-    uint64_t seed_last;
-    uint32_t repeat;
-    uint32_t jobs;
-    const char *adapter;
-    int64_t time_scale_ppm;
-    enum run_keep keep;
+    struct scenario_paths paths;
+    struct pool_order order;
     enum report_format format;
     const char *junit;
-    const char *out;
     const char *colour;
-    bool stop_at_first;
     bool quiet;
 };
 
@@ -79,11 +68,11 @@ static bool parse_count(const char *word, uint32_t maximum, uint32_t *count)
 
 static bool parse_worlds(const char *word, struct run_options *options)
 {
-    options->sim =
+    options->order.sim =
         strcmp(word, "sim") == 0 || strcmp(word, "sim,real") == 0 || strcmp(word, "real,sim") == 0;
-    options->real =
+    options->order.real =
         strcmp(word, "real") == 0 || strcmp(word, "sim,real") == 0 || strcmp(word, "real,sim") == 0;
-    return options->sim || options->real;
+    return options->order.sim || options->order.real;
 }
 
 static bool parse_keep(const char *word, enum run_keep *keep)
@@ -116,22 +105,24 @@ static error_t run_value(int key, const char *arg, struct run_options *options)
     case 'w':
         return parse_worlds(arg, options) ? 0 : EINVAL;
     case 's':
-        options->seed_last = 0;
-        if (!seed_parse(arg, &options->seed_first)) {
+        options->order.seed_last = 0;
+        if (!seed_parse(arg, &options->order.seed_first)) {
             return EINVAL;
         }
-        options->seed_last = options->seed_first;
+        options->order.seed_last = options->order.seed_first;
         return 0;
     case KEY_SEEDS:
-        return seed_range_parse(arg, &options->seed_first, &options->seed_last) ? 0 : EINVAL;
+        return seed_range_parse(arg, &options->order.seed_first, &options->order.seed_last)
+                   ? 0
+                   : EINVAL;
     case KEY_REPEAT:
-        return parse_count(arg, 1000000, &options->repeat) ? 0 : EINVAL;
+        return parse_count(arg, 1000000, &options->order.repeat) ? 0 : EINVAL;
     case 'j':
-        return parse_count(arg, POOL_JOBS_MAX, &options->jobs) ? 0 : EINVAL;
+        return parse_count(arg, POOL_JOBS_MAX, &options->order.jobs) ? 0 : EINVAL;
     case KEY_SCALE:
-        return parse_scale(arg, &options->time_scale_ppm) ? 0 : EINVAL;
+        return parse_scale(arg, &options->order.time_scale_ppm) ? 0 : EINVAL;
     case KEY_KEEP:
-        return parse_keep(arg, &options->keep) ? 0 : EINVAL;
+        return parse_keep(arg, &options->order.keep) ? 0 : EINVAL;
     case KEY_COLOUR:
         options->colour = arg;
         return strcmp(arg, "auto") == 0 || strcmp(arg, "always") == 0 || strcmp(arg, "never") == 0
@@ -147,13 +138,13 @@ static error_t run_option(int key, char *arg, struct argp_state *state)
     struct run_options *options = state->input;
     switch (key) {
     case 'a':
-        options->adapter = arg;
+        options->order.adapter = arg;
         return 0;
     case KEY_STOP:
-        options->stop_at_first = true;
+        options->order.stop_at_first = true;
         return 0;
     case KEY_OUT:
-        options->out = arg;
+        options->order.out = arg;
         return 0;
     case KEY_JSON:
         options->format = REPORT_JSON;
@@ -168,11 +159,7 @@ static error_t run_option(int key, char *arg, struct argp_state *state)
         options->quiet = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (options->path_count == FILES_SCENARIOS_MAX) {
-            argp_error(state, "more than %d files", (int)FILES_SCENARIOS_MAX);
-        }
-        options->paths[options->path_count++] = arg;
-        return 0;
+        return scenario_paths_option(&options->paths, key, arg, state);
     default:
         break;
     }
@@ -213,16 +200,16 @@ static bool wants_colour(const char *colour)
 
 static struct result run_check_options(struct run_options *options, struct text *why)
 {
-    if (options->adapter != NULL && options->sim && options->real) {
+    if (options->order.adapter != NULL && options->order.sim && options->order.real) {
         text_add(why, "--adapter: a foreign library runs in the real world only; leave out sim");
         return result_error(ERROR_USAGE);
     }
-    if (options->adapter != NULL) {
-        options->real = true;
-        options->sim = false;
+    if (options->order.adapter != NULL) {
+        options->order.real = true;
+        options->order.sim = false;
     }
-    uint64_t seeds = options->seed_last - options->seed_first + 1;
-    if (seeds > 100000000 / options->repeat) {
+    uint64_t seeds = options->order.seed_last - options->order.seed_first + 1;
+    if (seeds > 100000000 / options->order.repeat) {
         text_add(why, "more than 100 million runs of each scenario were asked for");
         return result_error(ERROR_LIMIT);
     }
@@ -234,15 +221,15 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
 {
     struct scenario_list scenarios;
     TRY(run_check_options(options, why));
-    TRY(scenarios_load(options->paths, options->path_count, arena, &scenarios, why));
+    TRY(scenarios_load(options->paths.list, options->paths.count, arena, &scenarios, why));
     struct report report = {
         .format = options->format,
         .colour = wants_colour(options->colour),
         .github = getenv("GITHUB_ACTIONS") != NULL,
         .quiet = options->quiet,
-        .out = options->out,
-        .adapter = options->adapter,
-        .time_scale_ppm = options->time_scale_ppm,
+        .out = options->order.out,
+        .adapter = options->order.adapter,
+        .time_scale_ppm = options->order.time_scale_ppm,
     };
     if (options->junit != NULL) {
         report.junit = fopen(options->junit, "we");
@@ -253,21 +240,8 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
         fprintf(report.junit, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                               "<testsuite name=\"picklock\">\n");
     }
-    struct pool_order order = {
-        .scenarios = &scenarios,
-        .sim = options->sim,
-        .real = options->real,
-        .seed_first = options->seed_first,
-        .seed_last = options->seed_last,
-        .repeat = options->repeat,
-        .jobs = options->jobs,
-        .adapter = options->adapter,
-        .time_scale_ppm = options->time_scale_ppm,
-        .keep = options->keep,
-        .stop_at_first = options->stop_at_first,
-        .out = options->out,
-    };
-    struct result result = pool_run(&order, arena, &report, exit_code, why);
+    options->order.scenarios = &scenarios;
+    struct result result = pool_run(&options->order, arena, &report, exit_code, why);
     if (report.junit != NULL) {
         fprintf(report.junit, "</testsuite>\n");
         if (fclose(report.junit) != 0 && !result_failed(result)) {
@@ -282,13 +256,13 @@ int command_run(int argc, char **argv)
 {
     static struct run_options options;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    options.sim = true;
-    options.seed_first = 1;
-    options.seed_last = 1;
-    options.repeat = 1;
-    options.jobs = cores > 0 && cores < POOL_JOBS_MAX ? (uint32_t)cores : 2;
-    options.time_scale_ppm = 1000000;
-    options.out = "picklock-out";
+    options.order.sim = true;
+    options.order.seed_first = 1;
+    options.order.seed_last = 1;
+    options.order.repeat = 1;
+    options.order.jobs = cores > 0 && cores < POOL_JOBS_MAX ? (uint32_t)cores : 2;
+    options.order.time_scale_ppm = 1000000;
+    options.order.out = "picklock-out";
     options.colour = "auto";
     command_parse(&run_argp, argc, argv, &options);
     char memory[2 * WHY_BYTES];

@@ -84,17 +84,23 @@ static void show_header(const struct loaded *loaded, const char *path)
     printf("%s\n\n", loaded->cut ? "; cut short in its last line" : "");
 }
 
-/* The first violation as a story, the others in a sentence each: one screen. */
-static void show_violation(const struct loaded *loaded, size_t index, bool first)
+/* The first violation as a story, the others in a sentence each, and why a check could not say:
+ * one screen. */
+static void show_found(const struct loaded *loaded, size_t index, bool first)
 {
     static char memory[SHOW_TEXT_BYTES];
     struct explain_history history = loaded_history(loaded);
     struct text text = text_over(memory, sizeof memory);
+    const struct check_result *result = loaded_result(loaded, index);
     if (first) {
-        explain_story(&history, check_at(index), loaded_result(loaded, index), &text);
+        explain_story(&history, check_at(index), result, &text);
         printf("%s\n", text.data);
+        return;
+    }
+    explain_headline(&history, check_at(index), result, &text);
+    if (result->verdict == VERDICT_UNKNOWN) {
+        printf("unknown: %s\n", text.data);
     } else {
-        explain_headline(&history, check_at(index), loaded_result(loaded, index), &text);
         printf("also %s; --check %s tells its story\n", text.data, check_at(index)->name);
     }
 }
@@ -116,6 +122,7 @@ static enum verdict show_checks(const struct loaded *loaded, const char *only)
 {
     enum verdict worst = VERDICT_NOTHING;
     bool first = true;
+    bool told = false;
     for (size_t i = 0; i < check_count(); i++) {
         const struct check *check = check_at(i);
         const struct check_result *result = loaded_result(loaded, i);
@@ -123,12 +130,14 @@ static enum verdict show_checks(const struct loaded *loaded, const char *only)
             continue;
         }
         worst = verdict_worse(worst, (enum verdict)result->verdict);
-        if (result->verdict == VERDICT_FAIL) {
-            show_violation(loaded, i, first);
-            first = false;
+        bool fails = result->verdict == VERDICT_FAIL;
+        if (fails || result->verdict == VERDICT_UNKNOWN) {
+            show_found(loaded, i, fails && first);
+            first = first && !fails;
+            told = true;
         }
     }
-    printf("%s", first ? "" : "\n");
+    printf("%s", told ? "\n" : "");
     for (size_t i = 0; i < check_count(); i++) {
         const struct check_result *result = loaded_result(loaded, i);
         if (result->verdict != VERDICT_NOTHING) {

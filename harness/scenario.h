@@ -156,6 +156,14 @@ enum partition_shape {
 bool fault_touches_link(const struct fault *fault, int32_t node_count, int32_t client,
                         int32_t node);
 
+/* What the scenario asked for, in the unit of the fault's kind: docs/FAULTS.md. */
+int64_t fault_asked(const struct fault *fault);
+
+/* The one client, the one node that a fault is about; HISTORY_NOBODY, HISTORY_NO_NODE if it is
+ * about none or about several. */
+int32_t fault_one_client(const struct fault *fault);
+int32_t fault_one_node(const struct fault *fault);
+
 #define FSYNC_MAP(X)                                                                               \
     X(FSYNC_NONE, "none") /* no append-only file: a restart forgets everything */                  \
     X(FSYNC_EVERYSEC, "everysec")                                                                  \

@@ -142,6 +142,50 @@ bool fault_touches_link(const struct fault *fault, int32_t node_count, int32_t c
     UNREACHABLE();
 }
 
+int64_t fault_asked(const struct fault *fault)
+{
+    switch ((enum fault_kind)fault->kind) {
+    case FAULT_PAUSE:
+    case FAULT_CRASH:
+    case FAULT_POWER_LOSS:
+    case FAULT_SHUTDOWN:
+    case FAULT_STALL:
+        return fault->for_ns;
+    case FAULT_SLOW:
+    case FAULT_CLOCK_JUMP:
+    case FAULT_FAILOVER:
+    case FAULT_LATENCY:
+    case FAULT_DELAY_COMMAND:
+        return fault->amount_ns;
+    case FAULT_CLOCK_RATE:
+        return fault->rate_ppm;
+    case FAULT_PARTITION:
+        return fault->mode;
+    case FAULT_REFUSE_WRITES:
+        return fault->error;
+    case FAULT_KILL:
+    case FAULT_SCRIPT_FLUSH:
+    case FAULT_EVICT:
+    case FAULT_LOSE_REPLY:
+    case FAULT_NONE:
+    case FAULT_KINDS:
+        return 0;
+    }
+    UNREACHABLE();
+}
+
+int32_t fault_one_client(const struct fault *fault)
+{
+    bool one = fault->client_first == fault->client_last && fault->client_first >= 0;
+    return one ? fault->client_first : HISTORY_NOBODY;
+}
+
+int32_t fault_one_node(const struct fault *fault)
+{
+    bool one = fault->node_mask != 0 && (fault->node_mask & (fault->node_mask - 1)) == 0;
+    return one ? __builtin_ctz(fault->node_mask) : HISTORY_NO_NODE;
+}
+
 void plan_header(const struct plan *plan, const char *world, struct history_header *header)
 {
     const struct scenario *scenario = &plan->scenario;

@@ -194,6 +194,9 @@ struct run_sight {
     int64_t at_ns; /* loop time; 0: now */
 };
 void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight);
+/* Record what was observed of it at a node. */
+void run_fault_show(struct run *run, uint32_t k, int32_t node, int64_t observed);
+const struct fault *run_fault_at(const struct run *run, uint32_t k);
 
 /* ---- run_node.c ---- */
 MUST_USE struct result run_nodes_start(struct run *run, struct text *why);

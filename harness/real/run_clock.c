@@ -1,28 +1,10 @@
 /* run_clock.c: the wall clocks of nodes: moved, and looked at from outside. */
 #include "harness/real/run.h"
 
-#include "base/assert.h"
-
 enum {
     RUN_CLOCK_TRIES = 20,
     RUN_CLOCK_SLACK_MS = 20, /* what a look at a clock over a socket may be off */
 };
-
-static const struct fault *run_clock_fault(const struct run *run, uint32_t k)
-{
-    return &run->plan->scenario.faults[k];
-}
-
-static void run_clock_effect(struct run *run, uint32_t k, int32_t node, int64_t observed)
-{
-    struct run_sight sight = {
-        .f = HISTORY_FAULT_EFFECT,
-        .client = HISTORY_NOBODY,
-        .node = node,
-        .observed = observed,
-    };
-    run_fault_record(run, k, &sight);
-}
 
 /* Look at the clock until it shows what it should: a busy machine delays the look, not the clock */
 static bool run_clock_is(struct run *run, int32_t node, int64_t expected_ns, int64_t *offset_ns)
@@ -63,15 +45,15 @@ void run_clock_show(struct run *run, int32_t node)
         return;
     }
     if (target->rate_ppm != CLOCK_PAGE_PPM) {
-        offset_ns = run_clock_fault(run, k)->amount_ns; /* a moving clock has no single offset */
+        offset_ns = run_fault_at(run, k)->amount_ns; /* a moving clock has no single offset */
     }
-    run_clock_effect(run, k, node, offset_ns);
+    run_fault_show(run, k, node, offset_ns);
 }
 
 void run_clock_jump(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
-    int64_t amount_ns = run_clock_fault(run, k)->amount_ns;
+    int64_t amount_ns = run_fault_at(run, k)->amount_ns;
     node_clock_set(&target->node, amount_ns, target->rate_ppm);
     keys_clock_changed(run->keys, &(struct keys_clock_change){
                                       .node = node,
@@ -134,7 +116,7 @@ void run_clock_rate(struct run *run, uint32_t k, int32_t node, int64_t rate_ppm)
     if (offset_ns != TIME_NEVER && fault->measured_ns[node] != TIME_NEVER && passed_ns > 0) {
         int64_t drift_ns = offset_ns - fault->measured_ns[node];
         run->nodes[node].offset_ns += drift_ns;
-        run_clock_effect(run, k, node,
-                         CLOCK_PAGE_PPM + (int64_t)((double)drift_ns / (double)passed_ns * 1e6));
+        run_fault_show(run, k, node,
+                       CLOCK_PAGE_PPM + (int64_t)((double)drift_ns / (double)passed_ns * 1e6));
     }
 }

@@ -7,43 +7,10 @@
 
 enum { RUN_LINKS_LOOK_MS = 5 };
 
-static const struct fault *run_fault_at(const struct run *run, uint32_t k)
+const struct fault *run_fault_at(const struct run *run, uint32_t k)
 {
     ASSERT(k < run->plan->scenario.fault_count);
     return &run->plan->scenario.faults[k];
-}
-
-/* What the scenario asked for, in the unit of its kind (docs/FAULTS.md). */
-static int64_t run_fault_asked(const struct fault *fault)
-{
-    switch ((enum fault_kind)fault->kind) {
-    case FAULT_PAUSE:
-    case FAULT_CRASH:
-    case FAULT_POWER_LOSS:
-    case FAULT_SHUTDOWN:
-    case FAULT_STALL:
-        return fault->for_ns;
-    case FAULT_SLOW:
-    case FAULT_CLOCK_JUMP:
-    case FAULT_FAILOVER:
-    case FAULT_LATENCY:
-    case FAULT_DELAY_COMMAND:
-        return fault->amount_ns;
-    case FAULT_CLOCK_RATE:
-        return fault->rate_ppm;
-    case FAULT_PARTITION:
-        return fault->mode;
-    case FAULT_REFUSE_WRITES:
-        return fault->error;
-    case FAULT_KILL:
-    case FAULT_SCRIPT_FLUSH:
-    case FAULT_EVICT:
-    case FAULT_LOSE_REPLY:
-    case FAULT_NONE:
-    case FAULT_KINDS:
-        return 0;
-    }
-    UNREACHABLE();
 }
 
 void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight)
@@ -57,12 +24,23 @@ void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight
         .process = sight->client,
         .node = sight->node,
         .fault = (int32_t)k,
-        .number = {run_fault_asked(fault), sight->observed},
+        .number = {fault_asked(fault), sight->observed},
     };
     if (sight->f == HISTORY_FAULT_EFFECT) {
         run->faults[k].shown = true;
     }
     run_emit(run, &event);
+}
+
+void run_fault_show(struct run *run, uint32_t k, int32_t node, int64_t observed)
+{
+    struct run_sight sight = {
+        .f = HISTORY_FAULT_EFFECT,
+        .client = HISTORY_NOBODY,
+        .node = node,
+        .observed = observed,
+    };
+    run_fault_record(run, k, &sight);
 }
 
 /* Faults of links live in the proxies; a stall is one: replies are held. */
@@ -76,14 +54,8 @@ static bool run_fault_is_link(const struct fault *fault)
 /* One client, one node, or nobody in particular. */
 static struct run_sight run_fault_sight(const struct fault *fault, enum history_f f)
 {
-    struct run_sight sight = {.f = f, .client = HISTORY_NOBODY, .node = HISTORY_NO_NODE};
-    if (fault->client_first == fault->client_last && fault->client_first >= 0) {
-        sight.client = fault->client_first;
-    }
-    if (fault->node_mask != 0 && (fault->node_mask & (fault->node_mask - 1)) == 0) {
-        sight.node = __builtin_ctz(fault->node_mask);
-    }
-    return sight;
+    return (struct run_sight){
+        .f = f, .client = fault_one_client(fault), .node = fault_one_node(fault)};
 }
 
 /* ---- links ---------------------------------------------------------------------------------- */

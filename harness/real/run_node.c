@@ -7,11 +7,6 @@
 
 enum { RUN_NODE_POLL_US = 1000 };
 
-static const struct fault *run_node_fault(const struct run *run, uint32_t k)
-{
-    return &run->plan->scenario.faults[k];
-}
-
 static void run_node_fail(struct run *run, struct result result, const struct text *text)
 {
     if (result_failed(result)) {
@@ -19,23 +14,12 @@ static void run_node_fail(struct run *run, struct result result, const struct te
     }
 }
 
-static void run_node_show(struct run *run, uint32_t k, int32_t node, int64_t observed)
-{
-    struct run_sight sight = {
-        .f = HISTORY_FAULT_EFFECT,
-        .client = HISTORY_NOBODY,
-        .node = node,
-        .observed = observed,
-    };
-    run_fault_record(run, k, &sight);
-}
-
 /* ---- start ---------------------------------------------------------------------------------- */
 
 void run_node_needs(const struct run *run, int32_t index, struct node_options *options)
 {
     for (size_t k = 0; k < run->plan->scenario.fault_count; k++) {
-        const struct fault *fault = &run->plan->scenario.faults[k];
+        const struct fault *fault = run_fault_at(run, (uint32_t)k);
         if ((fault->node_mask >> index & 1) == 0) {
             continue;
         }
@@ -252,7 +236,7 @@ void run_nodes_look(struct run *run)
 static void run_node_down(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
-    enum fault_kind kind = (enum fault_kind)run_node_fault(run, k)->kind;
+    enum fault_kind kind = (enum fault_kind)run_fault_at(run, k)->kind;
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
     struct node_power_loss loss = {0, 0, 0};
@@ -338,7 +322,7 @@ static void run_node_thaw(struct run *run, uint32_t k, int32_t node)
         return;
     }
     if (target->node.state == NODE_FROZEN) {
-        run_node_show(run, k, node, loop_now_ns() - target->frozen_ns);
+        run_fault_show(run, k, node, loop_now_ns() - target->frozen_ns);
         node_thaw(&target->node);
     }
     for (uint32_t i = 0; i < run->held_count;) {
@@ -359,7 +343,7 @@ static void run_node_thaw(struct run *run, uint32_t k, int32_t node)
 
 void run_node_begin(struct run *run, uint32_t k, int32_t node)
 {
-    const struct fault *fault = run_node_fault(run, k);
+    const struct fault *fault = run_fault_at(run, k);
     if (fault->kind == FAULT_PAUSE) {
         run_node_freeze(run, k, node);
     } else if (fault->kind == FAULT_CRASH || fault->kind == FAULT_POWER_LOSS ||
@@ -382,7 +366,7 @@ void run_node_begin(struct run *run, uint32_t k, int32_t node)
 
 void run_node_end(struct run *run, uint32_t k, int32_t node)
 {
-    const struct fault *fault = run_node_fault(run, k);
+    const struct fault *fault = run_fault_at(run, k);
     if (fault->kind == FAULT_PAUSE) {
         run_node_thaw(run, k, node);
     } else if (fault->kind == FAULT_CRASH || fault->kind == FAULT_POWER_LOSS ||

@@ -7,17 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void run_order_show(struct run *run, uint32_t k, int32_t node, int64_t observed)
-{
-    struct run_sight sight = {
-        .f = HISTORY_FAULT_EFFECT,
-        .client = HISTORY_NOBODY,
-        .node = node,
-        .observed = observed,
-    };
-    run_fault_record(run, k, &sight);
-}
-
 /* Give an order that must be obeyed. */
 static bool run_order(struct run *run, int32_t node, const char *const *words,
                       struct admin_reply *reply)
@@ -41,7 +30,7 @@ static void run_order_configure(struct run *run, uint32_t k, int32_t node, bool 
     struct admin_reply reply;
     char port[16];
     (void)snprintf(port, sizeof port, "%d", run->nowhere_port);
-    switch ((enum node_error)run->plan->scenario.faults[k].error) {
+    switch ((enum node_error)run_fault_at(run, k)->error) {
     case NODE_ERROR_OOM:
         (void)run_order(run, node,
                         (const char *[]){"CONFIG", "SET", "maxmemory-policy", "noeviction",
@@ -85,8 +74,8 @@ void run_order_refuse(struct run *run, uint32_t k, int32_t node)
         return; /* when it is back */
     }
     run_order_configure(run, k, node, true);
-    if (run->plan->scenario.faults[k].error == NODE_ERROR_LOADING || run_order_refuses(run, node)) {
-        run_order_show(run, k, node, 1);
+    if (run_fault_at(run, k)->error == NODE_ERROR_LOADING || run_order_refuses(run, node)) {
+        run_fault_show(run, k, node, 1);
     } else if (!run->over) {
         run_fail(run, result_error(ERROR_ENVIRONMENT),
                  "a node was told to refuse writes and does not");
@@ -123,7 +112,7 @@ void run_order_evict(struct run *run, uint32_t k, int32_t node)
         }
     }
     if (evicted > 0) {
-        run_order_show(run, k, node, evicted);
+        run_fault_show(run, k, node, evicted);
     }
 }
 
@@ -136,6 +125,6 @@ void run_order_flush_scripts(struct run *run, uint32_t k, int32_t node)
     }
     const char *sha = command_script_sha(LOCK_COMMAND_COMPARE_DELETE);
     if (run_order(run, node, (const char *[]){"SCRIPT", "EXISTS", sha, NULL}, &reply)) {
-        run_order_show(run, k, node, reply.count == 1 && reply.items[0].integer == 0);
+        run_fault_show(run, k, node, reply.count == 1 && reply.items[0].integer == 0);
     }
 }

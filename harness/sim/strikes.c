@@ -6,39 +6,6 @@
 
 /* ---- what is told ---------------------------------------------------------------------------- */
 
-/* What the scenario asked for; docs/FAULTS.md. */
-static int64_t fault_asked(const struct fault *fault)
-{
-    switch ((enum fault_kind)fault->kind) {
-    case FAULT_PAUSE:
-    case FAULT_CRASH:
-    case FAULT_POWER_LOSS:
-    case FAULT_SHUTDOWN:
-    case FAULT_STALL:
-        return fault->for_ns;
-    case FAULT_SLOW:
-    case FAULT_CLOCK_JUMP:
-    case FAULT_FAILOVER:
-    case FAULT_LATENCY:
-    case FAULT_DELAY_COMMAND:
-        return fault->amount_ns;
-    case FAULT_CLOCK_RATE:
-        return fault->rate_ppm;
-    case FAULT_PARTITION:
-        return fault->mode;
-    case FAULT_REFUSE_WRITES:
-        return fault->error;
-    case FAULT_KILL:
-    case FAULT_SCRIPT_FLUSH:
-    case FAULT_EVICT:
-    case FAULT_LOSE_REPLY:
-    case FAULT_NONE:
-    case FAULT_KINDS:
-        return 0;
-    }
-    UNREACHABLE();
-}
-
 struct history_event fault_event(const struct sim *sim, uint32_t k, enum history_f f)
 {
     const struct fault *fault = sim_fault(sim, k);
@@ -46,12 +13,8 @@ struct history_event fault_event(const struct sim *sim, uint32_t k, enum history
     event.fault = (int32_t)k;
     event.fault_kind = fault->kind;
     event.number[0] = fault_asked(fault);
-    if (fault->client_first == fault->client_last && fault->client_first >= 0) {
-        event.process = fault->client_first;
-    }
-    if (fault->node_mask != 0 && (fault->node_mask & (fault->node_mask - 1)) == 0) {
-        event.node = __builtin_ctz(fault->node_mask);
-    }
+    event.process = fault_one_client(fault);
+    event.node = fault_one_node(fault);
     return event;
 }
 
@@ -73,97 +36,120 @@ static void fault_tell_client(struct sim *sim, uint32_t k, uint32_t client, int6
     sim_record(sim, &event);
 }
 
-/* ---- clients --------------------------------------------------------------------------------- */
+/* ---- clocks ---------------------------------------------------------------------------------- */
 
-static void fault_bend_client(struct sim *sim, uint32_t k, uint32_t client, int64_t rate_ppm)
+/* Gives the jump as it was observed. */
+static int64_t fault_jump(struct sim *sim, uint32_t k, struct clock *wall)
 {
-    const struct fault *fault = sim_fault(sim, k);
-    struct sim_actor *actor = sim_actor(sim, client);
     int64_t now_ns = sim->world->now_ns;
-    if (fault->kind == FAULT_CLOCK_JUMP) {
-        int64_t before_ns = clock_local(&actor->wall, now_ns);
-        clock_jump(&actor->wall, now_ns, fault->amount_ns);
-        fault_tell_client(sim, k, client, clock_local(&actor->wall, now_ns) - before_ns);
-        return;
-    }
-    clock_set_rate(&actor->wall, now_ns, rate_ppm);
-    clock_set_rate(&actor->mono, now_ns, rate_ppm);
+    int64_t before_ns = clock_local(wall, now_ns);
+    clock_jump(wall, now_ns, sim_fault(sim, k)->amount_ns);
+    return clock_local(wall, now_ns) - before_ns;
+}
+
+static void client_set_rate(struct sim *sim, uint32_t k, uint32_t client, int64_t rate_ppm)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    clock_set_rate(&actor->wall, sim->world->now_ns, rate_ppm);
+    clock_set_rate(&actor->mono, sim->world->now_ns, rate_ppm);
     sim_actor_rearm(sim, client);
     sim_actor_tell_lease(sim, client, (int32_t)k);
 }
 
-void fault_strike_client(struct sim *sim, uint32_t k, uint32_t client)
+static void node_set_rate(struct sim *sim, uint32_t k, uint32_t index, int64_t rate_ppm)
 {
-    const struct fault *fault = sim_fault(sim, k);
-    uint8_t state = sim_actor(sim, client)->state;
-    bool over = state == SIM_ACTOR_KILLED || state == SIM_ACTOR_DONE;
-    switch ((enum fault_kind)fault->kind) {
-    case FAULT_PAUSE:
-        sim_actor_freeze(sim, client);
-        sim->world->seen[k] += !over;
-        return;
-    case FAULT_KILL:
-        if (!over) {
-            sim_actor_kill(sim, client, CAUSE_NONE);
-            fault_tell_client(sim, k, client, 1);
-        }
-        return;
-    case FAULT_CLOCK_JUMP:
-        fault_bend_client(sim, k, client, 0);
-        return;
-    case FAULT_CLOCK_RATE:
-        fault_bend_client(sim, k, client, fault->rate_ppm);
-        fault_tell_client(sim, k, client, sim_actor(sim, client)->mono.rate_ppm);
-        return;
-    case FAULT_SLOW:
-        return; /* seen at its steps */
-    case FAULT_NONE:
-    case FAULT_CRASH:
-    case FAULT_POWER_LOSS:
-    case FAULT_SHUTDOWN:
-    case FAULT_STALL:
-    case FAULT_REFUSE_WRITES:
-    case FAULT_SCRIPT_FLUSH:
-    case FAULT_EVICT:
-    case FAULT_FAILOVER:
-    case FAULT_LATENCY:
-    case FAULT_PARTITION:
-    case FAULT_LOSE_REPLY:
-    case FAULT_DELAY_COMMAND:
-    case FAULT_KINDS:
-        break;
-    }
-    UNREACHABLE();
+    struct sim_node *node = sim_node(sim, index);
+    clock_set_rate(&node->wall, sim->world->now_ns, rate_ppm);
+    node->rate_fault = (int32_t)k;
+    sim_node_rearm(sim, index);
 }
 
-void fault_spare_client(struct sim *sim, uint32_t k, uint32_t client)
+/* ---- clients --------------------------------------------------------------------------------- */
+
+static bool client_is_over(const struct sim *sim, uint32_t client)
 {
-    const struct fault *fault = sim_fault(sim, k);
-    if (fault->kind == FAULT_PAUSE) {
-        sim_actor_thaw(sim, client);
-    } else if (fault->kind == FAULT_CLOCK_RATE) {
-        fault_bend_client(sim, k, client, CLOCK_RATE_SOUND_PPM);
+    uint8_t state = sim_actor(sim, client)->state;
+    return state == SIM_ACTOR_KILLED || state == SIM_ACTOR_DONE;
+}
+
+static void client_pause(struct sim *sim, uint32_t k, uint32_t client)
+{
+    sim->world->seen[k] += !client_is_over(sim, client);
+    sim_actor_freeze(sim, client);
+}
+
+static void client_resume(struct sim *sim, uint32_t k, uint32_t client)
+{
+    (void)k;
+    sim_actor_thaw(sim, client);
+}
+
+static void client_kill(struct sim *sim, uint32_t k, uint32_t client)
+{
+    if (!client_is_over(sim, client)) {
+        sim_actor_kill(sim, client, CAUSE_NONE);
+        fault_tell_client(sim, k, client, 1);
     }
+}
+
+static void client_jump(struct sim *sim, uint32_t k, uint32_t client)
+{
+    fault_tell_client(sim, k, client, fault_jump(sim, k, &sim_actor(sim, client)->wall));
+}
+
+static void client_run_wrong(struct sim *sim, uint32_t k, uint32_t client)
+{
+    client_set_rate(sim, k, client, sim_fault(sim, k)->rate_ppm);
+    fault_tell_client(sim, k, client, sim_actor(sim, client)->mono.rate_ppm);
+}
+
+static void client_run_right(struct sim *sim, uint32_t k, uint32_t client)
+{
+    client_set_rate(sim, k, client, CLOCK_RATE_SOUND_PPM);
+}
+
+/* Its steps ask which faults make them late. */
+static void client_slow(struct sim *sim, uint32_t k, uint32_t client)
+{
+    (void)sim;
+    (void)k;
+    (void)client;
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void fault_bend_node(struct sim *sim, uint32_t k, uint32_t index, int64_t rate_ppm)
+static void node_pause(struct sim *sim, uint32_t k, uint32_t index)
 {
-    const struct fault *fault = sim_fault(sim, k);
+    sim_node(sim, index)->freezes++;
+    sim->world->seen[k]++;
+}
+
+static void node_resume(struct sim *sim, uint32_t k, uint32_t index)
+{
+    (void)k;
+    sim_node(sim, index)->freezes--;
+    sim_node_links_retry(sim, index);
+}
+
+static void node_jump(struct sim *sim, uint32_t k, uint32_t index)
+{
     struct sim_node *node = sim_node(sim, index);
-    int64_t now_ns = sim->world->now_ns;
-    if (fault->kind == FAULT_CLOCK_JUMP) {
-        int64_t before_ns = clock_local(&node->wall, now_ns);
-        clock_jump(&node->wall, now_ns, fault->amount_ns);
-        node->jumped_ns = now_ns;
-        node->jump_fault = (int32_t)k;
-        fault_tell_effect(sim, k, (int32_t)index, clock_local(&node->wall, now_ns) - before_ns);
-    } else {
-        clock_set_rate(&node->wall, now_ns, rate_ppm);
-        node->rate_fault = (int32_t)k;
-    }
+    int64_t observed_ns = fault_jump(sim, k, &node->wall);
+    node->jumped_ns = sim->world->now_ns;
+    node->jump_fault = (int32_t)k;
+    fault_tell_effect(sim, k, (int32_t)index, observed_ns);
     sim_node_rearm(sim, index);
+}
+
+static void node_run_wrong(struct sim *sim, uint32_t k, uint32_t index)
+{
+    node_set_rate(sim, k, index, sim_fault(sim, k)->rate_ppm);
+    fault_tell_effect(sim, k, (int32_t)index, sim_node(sim, index)->wall.rate_ppm);
+}
+
+static void node_run_right(struct sim *sim, uint32_t k, uint32_t index)
+{
+    node_set_rate(sim, k, index, CLOCK_RATE_SOUND_PPM);
 }
 
 /*
@@ -182,7 +168,7 @@ static uint32_t fault_kept_writes(struct sim *sim, uint32_t k, uint32_t index)
     return (uint32_t)(sim_choose(sim, &key, bytes + 1) / RECORD_BYTES);
 }
 
-static void fault_stop_node(struct sim *sim, uint32_t k, uint32_t index)
+static void node_stop(struct sim *sim, uint32_t k, uint32_t index)
 {
     const struct fault *fault = sim_fault(sim, k);
     struct sim_node *node = sim_node(sim, index);
@@ -199,8 +185,36 @@ static void fault_stop_node(struct sim *sim, uint32_t k, uint32_t index)
     fault_tell_effect(sim, k, (int32_t)index, lost);
 }
 
-static void fault_refuse(struct sim *sim, uint32_t index)
+static void node_start(struct sim *sim, uint32_t k, uint32_t index)
 {
+    struct sim_node *node = sim_node(sim, index);
+    node->downs--;
+    if (node->downs == 0) {
+        struct sim_turn turn = {index, (int32_t)k, CAUSE_RESTART};
+        sim_node_start(sim, &turn);
+    }
+}
+
+static void node_stall(struct sim *sim, uint32_t k, uint32_t index)
+{
+    (void)k;
+    sim_node(sim, index)->stalls++;
+}
+
+static void node_answer(struct sim *sim, uint32_t k, uint32_t index)
+{
+    (void)k;
+    struct sim_node *node = sim_node(sim, index);
+    node->stalls--;
+    if (node->stalls == 0) {
+        sim_node_unstall(sim, index);
+    }
+}
+
+/* What is refused is what the faults in force say, this one or no longer. */
+static void node_refuse(struct sim *sim, uint32_t k, uint32_t index)
+{
+    (void)k;
     struct redis_model *model = sim_node_model(sim_node(sim, index));
     redis_model_refuse(model, NULL);
     for (uint64_t set = sim->world->refusals; set != 0; set &= set - 1) {
@@ -212,7 +226,21 @@ static void fault_refuse(struct sim *sim, uint32_t index)
     }
 }
 
-static void fault_promote(struct sim *sim, uint32_t k, uint32_t index)
+static void node_flush_scripts(struct sim *sim, uint32_t k, uint32_t index)
+{
+    redis_model_flush_scripts(sim_node_model(sim_node(sim, index)));
+    fault_tell_effect(sim, k, (int32_t)index, 1);
+}
+
+static void node_evict(struct sim *sim, uint32_t k, uint32_t index)
+{
+    uint32_t evicted = sim_node_evict(sim, index, (int32_t)k);
+    if (evicted > 0) {
+        fault_tell_effect(sim, k, (int32_t)index, evicted);
+    }
+}
+
+static void node_promote(struct sim *sim, uint32_t k, uint32_t index)
 {
     if (sim_node(sim, index)->up) {
         struct sim_turn turn = {index, (int32_t)k, CAUSE_FAILOVER};
@@ -221,104 +249,60 @@ static void fault_promote(struct sim *sim, uint32_t k, uint32_t index)
     }
 }
 
+/* ---- by kind --------------------------------------------------------------------------------- */
+
+/* What a kind of fault does, and what takes it back: NULL where it strikes no such thing, and where
+ * nothing is to be taken back. Faults of links are not here. */
+static const struct strike {
+    void (*client)(struct sim *sim, uint32_t k, uint32_t client);
+    void (*client_end)(struct sim *sim, uint32_t k, uint32_t client);
+    void (*node)(struct sim *sim, uint32_t k, uint32_t index);
+    void (*node_end)(struct sim *sim, uint32_t k, uint32_t index);
+} strikes[FAULT_KINDS] = {
+    [FAULT_PAUSE] = {client_pause, client_resume, node_pause, node_resume},
+    [FAULT_KILL] = {client_kill, NULL, NULL, NULL},
+    [FAULT_SLOW] = {client_slow, NULL, NULL, NULL},
+    [FAULT_CLOCK_JUMP] = {client_jump, NULL, node_jump, NULL},
+    [FAULT_CLOCK_RATE] = {client_run_wrong, client_run_right, node_run_wrong, node_run_right},
+    [FAULT_CRASH] = {NULL, NULL, node_stop, node_start},
+    [FAULT_POWER_LOSS] = {NULL, NULL, node_stop, node_start},
+    [FAULT_SHUTDOWN] = {NULL, NULL, node_stop, node_start},
+    [FAULT_STALL] = {NULL, NULL, node_stall, node_answer},
+    [FAULT_REFUSE_WRITES] = {NULL, NULL, node_refuse, node_refuse},
+    [FAULT_SCRIPT_FLUSH] = {NULL, NULL, node_flush_scripts, NULL},
+    [FAULT_EVICT] = {NULL, NULL, node_evict, NULL},
+    [FAULT_FAILOVER] = {NULL, NULL, node_promote, NULL},
+};
+
+static const struct strike *strike_of(const struct sim *sim, uint32_t k)
+{
+    return &strikes[sim_fault(sim, k)->kind];
+}
+
+void fault_strike_client(struct sim *sim, uint32_t k, uint32_t client)
+{
+    ASSERT(strike_of(sim, k)->client != NULL);
+    strike_of(sim, k)->client(sim, k, client);
+}
+
+void fault_spare_client(struct sim *sim, uint32_t k, uint32_t client)
+{
+    ASSERT(strike_of(sim, k)->client != NULL);
+    if (strike_of(sim, k)->client_end != NULL) {
+        strike_of(sim, k)->client_end(sim, k, client);
+    }
+}
+
 void fault_strike_node(struct sim *sim, uint32_t k, uint32_t index)
 {
-    const struct fault *fault = sim_fault(sim, k);
-    struct sim_node *node = sim_node(sim, index);
-    switch ((enum fault_kind)fault->kind) {
-    case FAULT_PAUSE:
-        node->freezes++;
-        sim->world->seen[k]++;
-        return;
-    case FAULT_CLOCK_JUMP:
-        fault_bend_node(sim, k, index, 0);
-        return;
-    case FAULT_CLOCK_RATE:
-        fault_bend_node(sim, k, index, fault->rate_ppm);
-        fault_tell_effect(sim, k, (int32_t)index, node->wall.rate_ppm);
-        return;
-    case FAULT_CRASH:
-    case FAULT_POWER_LOSS:
-    case FAULT_SHUTDOWN:
-        fault_stop_node(sim, k, index);
-        return;
-    case FAULT_STALL:
-        node->stalls++;
-        return;
-    case FAULT_REFUSE_WRITES:
-        fault_refuse(sim, index);
-        return;
-    case FAULT_SCRIPT_FLUSH:
-        redis_model_flush_scripts(sim_node_model(node));
-        fault_tell_effect(sim, k, (int32_t)index, 1);
-        return;
-    case FAULT_EVICT: {
-        uint32_t evicted = sim_node_evict(sim, index, (int32_t)k);
-        if (evicted > 0) {
-            fault_tell_effect(sim, k, (int32_t)index, evicted);
-        }
-        return;
-    }
-    case FAULT_FAILOVER:
-        fault_promote(sim, k, index);
-        return;
-    case FAULT_NONE:
-    case FAULT_KILL:
-    case FAULT_SLOW:
-    case FAULT_LATENCY:
-    case FAULT_PARTITION:
-    case FAULT_LOSE_REPLY:
-    case FAULT_DELAY_COMMAND:
-    case FAULT_KINDS:
-        break;
-    }
-    UNREACHABLE();
+    ASSERT(strike_of(sim, k)->node != NULL);
+    strike_of(sim, k)->node(sim, k, index);
 }
 
 void fault_spare_node(struct sim *sim, uint32_t k, uint32_t index)
 {
-    const struct fault *fault = sim_fault(sim, k);
-    struct sim_node *node = sim_node(sim, index);
-    switch ((enum fault_kind)fault->kind) {
-    case FAULT_PAUSE:
-        node->freezes--;
-        sim_node_links_retry(sim, index);
-        return;
-    case FAULT_CLOCK_RATE:
-        fault_bend_node(sim, k, index, CLOCK_RATE_SOUND_PPM);
-        return;
-    case FAULT_CRASH:
-    case FAULT_POWER_LOSS:
-    case FAULT_SHUTDOWN:
-        node->downs--;
-        if (node->downs == 0) {
-            struct sim_turn turn = {index, (int32_t)k, CAUSE_RESTART};
-            sim_node_start(sim, &turn);
-        }
-        return;
-    case FAULT_STALL:
-        node->stalls--;
-        if (node->stalls == 0) {
-            sim_node_unstall(sim, index);
-        }
-        return;
-    case FAULT_REFUSE_WRITES:
-        fault_refuse(sim, index);
-        return;
-    case FAULT_CLOCK_JUMP:
-    case FAULT_SCRIPT_FLUSH:
-    case FAULT_EVICT:
-    case FAULT_FAILOVER:
-        return; /* done once, nothing to take back */
-    case FAULT_NONE:
-    case FAULT_KILL:
-    case FAULT_SLOW:
-    case FAULT_LATENCY:
-    case FAULT_PARTITION:
-    case FAULT_LOSE_REPLY:
-    case FAULT_DELAY_COMMAND:
-    case FAULT_KINDS:
-        break;
+    ASSERT(strike_of(sim, k)->node != NULL);
+    if (strike_of(sim, k)->node_end != NULL) {
+        strike_of(sim, k)->node_end(sim, k, index);
     }
-    UNREACHABLE();
 }

@@ -222,3 +222,15 @@ Test(exclusion, late_grant_is_blamed_on_what_became_of_its_own_keys)
                         GRANT(310, 1, "a", 980));
     assert_fails(result, BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
 }
+
+Test(exclusion, key_that_came_back_too_late_was_gone_when_the_other_was_granted)
+{
+    struct check_result result = judge_lines(
+        "linearizable",
+        HEADER CLIENT_1_HOLDS FAULT_OF_NODE(100, 1, "evict", "start", 1)
+            ENDED_BY(100, 1, "evicted", "a", "eviction", 1) ASK(300, 2) SET(301, 1, 2, "b", 1301)
+                SET(301, 4, 2, "b", 1301) SET(301, 5, 2, "b", 1301) GRANT(305, 2, "b", 1290)
+                    ENDED_BY(310, 1, "key-lost", "b", "restart", 2)
+                        ON(310, 1, "key-back") ",'owner':'a','cause':'restart'}\n" FREE(320, 2));
+    assert_fails(result, BLAME_DEPLOYMENT, ASSUMPTION_MEMORY);
+}

@@ -1,4 +1,5 @@
 /* test_exercised.c: a run that tried nothing is no pass. */
+#include "checker/reasons.h"
 #include "tests/checker/story.h"
 
 #define FAULTY    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'faults':1}\n"
@@ -68,4 +69,67 @@ Test(exercised, fault_needs_an_effect_and_an_end)
                                FAULTY CONTENDED FAULT_OF_CLIENT(5, 1, "kill", "start", 1)
                                    FAULT_OF_CLIENT(5, 1, "kill", "effect", 1)),
                    VERDICT_PASS);
+}
+
+#define STRIKES(ms, k, kind)                                                                       \
+    FAULT_OF_NODE(ms, k, kind, "start", 1)                                                         \
+    FAULT_OF_NODE(ms, k, kind, "effect", 1) FAULT_OF_NODE(ms, k, kind, "end", 1)
+#define AT_REST                                                                                    \
+    CONTENDED FREE(5, 1) FREED(6, 1) /* client 1 is back, client 2 was refused: nobody is busy */
+
+Test(exercised, fault_that_strikes_when_all_clients_rest_is_unknown)
+{
+    struct check_result result = judge_lines("exercised", FAULTY AT_REST STRIKES(7, 1, "crash"));
+    assert_verdict(result, VERDICT_UNKNOWN);
+    cr_assert_eq(result.reason, FAULT_WHILE_IDLE);
+    cr_assert_eq(result.number[0], (int64_t)1);
+    assert_verdict(
+        judge_lines("exercised", FAULTY AT_REST STRIKES(7, 1, "crash") ASK(8, 1) REFUSE(9, 1)),
+        VERDICT_UNKNOWN);
+}
+
+Test(exercised, fault_matters_while_somebody_holds_or_asks_or_releases)
+{
+    assert_verdict(judge_lines("exercised", FAULTY CONTENDED STRIKES(5, 1, "crash") FREE(6, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("exercised", FAULTY STRIKES(1, 1, "crash") CONTENDED),
+                   VERDICT_UNKNOWN);
+    assert_verdict(
+        judge_lines("exercised", FAULTY CONTENDED FREE(5, 1) STRIKES(6, 1, "crash") FREED(7, 1)),
+        VERDICT_PASS);
+    assert_verdict(
+        judge_lines("exercised", FAULTY AT_REST ASK(7, 2) STRIKES(8, 1, "crash") REFUSE(9, 2)),
+        VERDICT_PASS);
+    assert_verdict(judge_lines("exercised", FAULTY AT_REST ENTER(7, 2) STRIKES(8, 1, "crash")),
+                   VERDICT_PASS);
+}
+
+Test(exercised, fault_matters_while_the_keys_of_a_refused_acquire_are_yet_to_go)
+{
+    assert_verdict(judge_lines("exercised",
+                               FAULTY CONTENDED FREE(5, 1) FREED(6, 1) ASK(7, 2)
+                                   SET(8, 1, 2, "b", 1008) REFUSE(9, 2) STRIKES(10, 1, "crash")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("exercised", FAULTY CONTENDED FREE(5, 1) FREED(6, 1) ASK(7, 2)
+                                                SET(8, 1, 2, "b", 1008) REFUSE(9, 2)
+                                                    DELETED(10, 1, 2, "b") STRIKES(10, 1, "crash")),
+                   VERDICT_UNKNOWN);
+}
+
+Test(exercised, fault_that_lasts_or_stays_matters_from_the_next_operation_on)
+{
+    assert_verdict(judge_lines("exercised", FAULTY FAULT_OF_NODE(1, 1, "stall", "start", 1)
+                                                CONTENDED FAULT_OF_NODE(5, 1, "stall", "effect", 1)
+                                                    FAULT_OF_NODE(5, 1, "stall", "end", 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("exercised", FAULTY STRIKES(1, 1, "script_flush") CONTENDED),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("exercised", FAULTY STRIKES(1, 1, "clock_jump") CONTENDED),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("exercised", FAULTY AT_REST STRIKES(7, 1, "clock_jump")),
+                   VERDICT_UNKNOWN);
+    /* The auditor's question comes when all is over. */
+    assert_verdict(judge_lines("exercised", FAULTY AT_REST STRIKES(7, 1, "clock_jump")
+                                                OP(8, 3, "invoke", "acquire") ",'audit':true}\n"),
+                   VERDICT_UNKNOWN);
 }

@@ -312,6 +312,35 @@ Test(explain, headline_of_unknown_says_what_is_missing)
                      "exercised: the lock was never granted, so nothing was tried");
 }
 
+#define ONE_FAULT "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'faults':1}\n"
+
+Test(explain, headline_of_a_fault_in_vain_names_it_and_says_why)
+{
+    static const char absent[] = ONE_FAULT CLIENT_1_HOLDS;
+    cr_assert_str_eq(headline("exercised", absent),
+                     "exercised: fault 1 of the scenario did not strike");
+    static const char gone[] = ONE_FAULT CLIENT_1_HOLDS KILLED(20, 2)
+        FAULT_OF_CLIENT(30, 1, "pause", "start", 2) FAULT_OF_CLIENT(30, 1, "pause", "end", 2);
+    cr_assert_str_eq(headline("exercised", gone),
+                     "exercised: fault 1: pause of client 2 struck at 0.030 s, but no effect of it "
+                     "was seen: client 2 was killed by then");
+    static const char unseen[] = ONE_FAULT CLIENT_1_HOLDS FAULT_OF_NODE(30, 1, "evict", "start", 2)
+        FAULT_OF_NODE(30, 1, "evict", "end", 2);
+    cr_assert_str_eq(headline("exercised", unseen),
+                     "exercised: fault 1: evict of node 2 struck at 0.030 s, but no effect of it "
+                     "was seen");
+    static const char endless[] = ONE_FAULT CLIENT_1_HOLDS FAULT_OF_NODE(30, 1, "stall", "start", 2)
+        FAULT_OF_NODE(30, 1, "stall", "effect", 2);
+    cr_assert_str_eq(headline("exercised", endless),
+                     "exercised: fault 1: stall of node 2 never ended");
+    static const char idle[] =
+        ONE_FAULT FAULT_OF_NODE(1, 1, "crash", "start", 2) FAULT_OF_NODE(1, 1, "crash", "effect", 2)
+            FAULT_OF_NODE(1, 1, "crash", "end", 2) CLIENT_1_HOLDS;
+    cr_assert_str_eq(headline("exercised", idle),
+                     "exercised: fault 1: crash of node 2 struck at 0.001 s, when nobody held the "
+                     "lock, asked for it or gave it back");
+}
+
 Test(explain, headline_of_a_late_notice_says_how_late)
 {
     static const char lines[] =

@@ -223,6 +223,13 @@ class Histories(Command):
         self.assertEqual(result.stdout, self.picklock("show", path.parent).stdout.replace(
             str(path.parent) + "/history.jsonl", str(path)))
 
+    def test_show_says_why_a_check_could_not_say(self):
+        path = self.good("vain", GOOD + "faults:\n  - {at: 15s, do: pause, target: client 1, for: 1s}\n")
+        self.assertEqual(self.picklock("run", path, "--keep", "always").returncode, 2)
+        result = self.picklock("show", self.folder / "picklock-out" / "latest")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("unknown: exercised: fault 1 of the scenario did not strike\n", result.stdout)
+
     def test_a_history_cut_in_the_middle_of_a_line_is_valid(self):
         path = self.kept()
         text = path.read_bytes()

@@ -29,6 +29,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How a transcript begins that is about what comes after the grant: of one node, of three. */
+#define GRANT_1                                                                                    \
+    "0ms acquire    => send 0 set v1 10000ms; wake 50ms\n"                                         \
+    "0ms reply 0 ok => tell granted v1 validity 9898ms until 9898ms; wake 9898ms\n"
+#define GRANT_3                                                                                    \
+    "0ms acquire    => send 0-2 set v1 10000ms; wake 50ms\n"                                       \
+    "0ms reply 0 ok =>\n"                                                                          \
+    "0ms reply 1 ok => tell granted v1 validity 9898ms until 9898ms; wake 9898ms\n"                \
+    "1ms reply 2 ok =>\n"
+
 enum { PLAYER_QUEUE_MAX = 64, PLAYER_VALUES_MAX = 64, PLAYER_LINE_BYTES = 1024 };
 
 struct player {
@@ -286,6 +296,20 @@ static inline void play_wrong(const struct lock_config *wrong, const char *right
     char memory[4 * PLAYER_LINE_BYTES];
     struct text why = text_over(memory, sizeof memory);
     cr_assert(!player_agrees(&config, transcript, &why), "%s does just the same", right);
+}
+
+/* The same with the usual configuration, and with one that never tries again. */
+static inline void play_usual(const char *algorithm, uint16_t node_count, const char *transcript)
+{
+    struct lock_config config = player_config(algorithm, node_count);
+    play(&config, transcript);
+}
+
+static inline void play_once(const char *algorithm, uint16_t node_count, const char *transcript)
+{
+    struct lock_config config = player_config(algorithm, node_count);
+    config.retry_count = 0;
+    play(&config, transcript);
 }
 
 #endif

@@ -63,16 +63,16 @@ Test(redlock, refuses_as_soon_as_no_majority_can_come_and_releases_on_all_nodes)
 
 Test(redlock, tells_refused_only_when_the_retries_are_used_up)
 {
-    struct lock_config config = player_config("redlock", 1);
-    play(&config, "0ms acquire      => send 0 set v1 10000ms; wake 50ms\n"
-                  "1ms reply 0 nil  => send 0 compare-delete v1; wake 51ms\n"
-                  "2ms reply 0 0    => wake 301ms\n"
-                  "301ms timer      => send 0 set v2 10000ms; wake 351ms\n"
-                  "302ms reply 0 nil => send 0 compare-delete v2; tell refused v2: quorum not "
-                  "reached; wake 352ms\n"
-                  "303ms reply 0 0  => wake never\n"
-                  "# The same lock can be asked again.\n"
-                  "400ms acquire    => send 0 set v3 10000ms; wake 450ms\n");
+    play_usual("redlock", 1,
+               "0ms acquire      => send 0 set v1 10000ms; wake 50ms\n"
+               "1ms reply 0 nil  => send 0 compare-delete v1; wake 51ms\n"
+               "2ms reply 0 0    => wake 301ms\n"
+               "301ms timer      => send 0 set v2 10000ms; wake 351ms\n"
+               "302ms reply 0 nil => send 0 compare-delete v2; tell refused v2: quorum not "
+               "reached; wake 352ms\n"
+               "303ms reply 0 0  => wake never\n"
+               "# The same lock can be asked again.\n"
+               "400ms acquire    => send 0 set v3 10000ms; wake 450ms\n");
 }
 
 Test(redlock, a_node_that_does_not_answer_in_time_counts_as_unavailable)
@@ -100,17 +100,16 @@ Test(redlock, a_node_that_does_not_answer_in_time_counts_as_unavailable)
 
 Test(redlock, a_broken_link_counts_as_unavailable_at_once)
 {
-    struct lock_config config = player_config("redlock", 3);
-    config.retry_count = 0;
-    play(&config, "0ms acquire  => send 0-2 set v1 10000ms; wake 50ms\n"
-                  "1ms broken 0 =>\n"
-                  "2ms broken 2 => send 0-2 compare-delete v1; tell refused v1: quorum not "
-                  "reached; wake 52ms\n"
-                  "3ms broken 0 =>\n"
-                  "3ms broken 2 =>\n"
-                  "4ms reply 1 ok =>\n"
-                  "5ms reply 1 1 =>\n"
-                  "52ms timer   => send 0,2 compare-delete v1; wake 102ms\n");
+    play_once("redlock", 3,
+              "0ms acquire  => send 0-2 set v1 10000ms; wake 50ms\n"
+              "1ms broken 0 =>\n"
+              "2ms broken 2 => send 0-2 compare-delete v1; tell refused v1: quorum not "
+              "reached; wake 52ms\n"
+              "3ms broken 0 =>\n"
+              "3ms broken 2 =>\n"
+              "4ms reply 1 ok =>\n"
+              "5ms reply 1 1 =>\n"
+              "52ms timer   => send 0,2 compare-delete v1; wake 102ms\n");
 }
 
 Test(redlock, a_release_is_resent_until_the_ttl_has_run_out)
@@ -129,42 +128,40 @@ Test(redlock, a_release_is_resent_until_the_ttl_has_run_out)
 
 Test(redlock, a_majority_is_counted_of_the_nodes_configured_also_of_an_even_number)
 {
-    struct lock_config config = player_config("redlock", 4);
-    config.retry_count = 0;
-    play(&config, "0ms acquire   => send 0-3 set v1 10000ms; wake 50ms\n"
-                  "1ms reply 0 ok =>\n"
-                  "1ms reply 1 ok =>\n"
-                  "1ms reply 2 ok => tell granted v1 validity 9897ms until 9898ms; wake 9898ms\n");
-    play(&config, "0ms acquire    => send 0-3 set v1 10000ms; wake 50ms\n"
-                  "1ms reply 0 ok =>\n"
-                  "1ms reply 1 ok =>\n"
-                  "1ms reply 2 nil =>\n"
-                  "1ms reply 3 nil => send 0-3 compare-delete v1; tell refused v1: quorum not "
-                  "reached; wake 51ms\n");
+    play_once("redlock", 4,
+              "0ms acquire   => send 0-3 set v1 10000ms; wake 50ms\n"
+              "1ms reply 0 ok =>\n"
+              "1ms reply 1 ok =>\n"
+              "1ms reply 2 ok => tell granted v1 validity 9897ms until 9898ms; wake 9898ms\n");
+    play_once("redlock", 4,
+              "0ms acquire    => send 0-3 set v1 10000ms; wake 50ms\n"
+              "1ms reply 0 ok =>\n"
+              "1ms reply 1 ok =>\n"
+              "1ms reply 2 nil =>\n"
+              "1ms reply 3 nil => send 0-3 compare-delete v1; tell refused v1: quorum not "
+              "reached; wake 51ms\n");
 }
 
 Test(redlock, an_error_is_a_no_and_garble_is_nothing)
 {
-    struct lock_config config = player_config("redlock", 3);
-    config.retry_count = 0;
-    play(&config, "0ms acquire       => send 0-2 set v1 10000ms; wake 50ms\n"
-                  "1ms reply 0 error =>\n"
-                  "1ms reply 1 ok    =>\n"
-                  "1ms reply 2 garbled => send 0-2 compare-delete v1; tell refused v1: quorum "
-                  "not reached; wake 51ms\n"
-                  "# A release that a node refuses or garbles is not answered.\n"
-                  "2ms reply 0 error =>\n"
-                  "2ms reply 1 1     =>\n"
-                  "2ms reply 2 7     =>\n"
-                  "51ms timer        => send 0,2 compare-delete v1; wake 101ms\n");
+    play_once("redlock", 3,
+              "0ms acquire       => send 0-2 set v1 10000ms; wake 50ms\n"
+              "1ms reply 0 error =>\n"
+              "1ms reply 1 ok    =>\n"
+              "1ms reply 2 garbled => send 0-2 compare-delete v1; tell refused v1: quorum "
+              "not reached; wake 51ms\n"
+              "# A release that a node refuses or garbles is not answered.\n"
+              "2ms reply 0 error =>\n"
+              "2ms reply 1 1     =>\n"
+              "2ms reply 2 7     =>\n"
+              "51ms timer        => send 0,2 compare-delete v1; wake 101ms\n");
 }
 
 Test(redlock, the_ttl_is_rounded_up_for_the_nodes_and_never_for_the_holder)
 {
     struct lock_config config = player_config("redlock", 1);
     config.ttl_ns = 9999999999; /* 1 ns less than 10 s */
-    play(&config, "0ms acquire    => send 0 set v1 10000ms; wake 50ms\n"
-                  "0ms reply 0 ok => tell granted v1 validity 9898ms until 9898ms; wake 9898ms\n");
+    play(&config, GRANT_1);
     config.ttl_ns = 2 * NS_PER_MS; /* less than the drift: nothing can be promised */
     play(&config, "0ms acquire    => send 0 set v1 2ms; wake 50ms\n"
                   "0ms reply 0 ok => send 0 compare-delete v1; wake 2ms\n");
@@ -172,11 +169,10 @@ Test(redlock, the_ttl_is_rounded_up_for_the_nodes_and_never_for_the_holder)
 
 Test(redlock, a_clock_that_goes_back_during_an_attempt_promises_nothing)
 {
-    struct lock_config config = player_config("redlock", 1);
-    config.retry_count = 0;
-    play(&config, "500ms acquire    => send 0 set v1 10000ms; wake 550ms\n"
-                  "499ms reply 0 ok => send 0 compare-delete v1; tell refused v1: the validity "
-                  "was spent before the quorum was counted; wake 549ms\n");
+    play_once("redlock", 1,
+              "500ms acquire    => send 0 set v1 10000ms; wake 550ms\n"
+              "499ms reply 0 ok => send 0 compare-delete v1; tell refused v1: the validity "
+              "was spent before the quorum was counted; wake 549ms\n");
 }
 
 Test(redlock, comes_back_after_a_random_delay)

@@ -1,10 +1,6 @@
 /* test_wrong.c: what each wrong lock does that the right one, by the same events, does not. */
 #include "tests/lockcore/player.h"
 
-#define GRANT_1                                                                                    \
-    "0ms acquire    => send 0 set v1 10000ms; wake 50ms\n"                                         \
-    "0ms reply 0 ok => tell granted v1 validity 9898ms until 9898ms; wake 9898ms\n"
-
 static void wrong(const char *algorithm, uint16_t node_count, const char *transcript)
 {
     struct lock_config config = player_config(algorithm, node_count);
