@@ -31,6 +31,11 @@ struct linear *linear_open(const struct linear_options *options)
     *linear = (struct linear){.options = *options, .now_ns = INT64_MIN};
     linear->result.operation_count = 0;
     linear->judges = stream_judges(linear);
+    linear->reentrant =
+        options->model == LINEAR_REENTRANT || options->model == LINEAR_REENTRANT_FENCED;
+    linear->fenced = options->model == LINEAR_FENCED || options->model == LINEAR_REENTRANT_FENCED;
+    linear->leased = options->model == LINEAR_LEASE;
+    linear->by_value = !options->by_owner && !linear->reentrant;
     linear->log.bytes_max = options->log_bytes_max;
     return linear;
 }
@@ -123,6 +128,7 @@ void linear_close(struct linear *linear)
     }
     table_release(&linear->by_process);
     table_release(&linear->by_identity);
+    rest_release(&linear->resting);
     memory_release(linear->dense);
     log_release(&linear->log);
     memory_release(linear->slots);

@@ -22,7 +22,9 @@ static void find(struct linear *linear, uint32_t resource, const struct linear_f
     if (linear->keys[resource].chain.unclear) {
         stream_limit(linear, resource, LINEAR_LIMIT_TIE);
     }
-    stream_find(linear, resource, finding);
+    if (finding->reason != LINEAR_LEGAL) {
+        stream_find(linear, resource, finding);
+    }
 }
 
 /* Bind an acquire to the hold of its identity, which it may find in use. */
@@ -78,7 +80,7 @@ void stream_judge_call(struct linear *linear, uint32_t at)
     } else if (slot->f == HISTORY_ACQUIRE) {
         key->anonymous++;
     }
-    if (stream_is_reentrant(linear) && slot->hold != CHAIN_NO_HOLD) {
+    if (linear->reentrant && slot->hold != CHAIN_NO_HOLD) {
         const struct linear_hold *hold = &linear->holds[slot->hold];
         if (hold->owner_uncertain || hold->pending > 1) {
             stream_limit(linear, slot->resource, LINEAR_LIMIT_OWNER_WENT_ON);
@@ -92,10 +94,8 @@ static void acquire_granted(struct linear *linear, struct stream_slot *slot,
     struct stream_key *key = &linear->keys[slot->resource];
     struct linear_hold *hold = &linear->holds[slot->hold];
     struct linear_finding finding = {0};
-    bool fenced =
-        linear->options.model == LINEAR_FENCED || linear->options.model == LINEAR_REENTRANT_FENCED;
-    int64_t fence = fenced ? returned->fence : 0;
-    if (slot->clash && stream_is_reentrant(linear) && hold->grant == GRANT_OK) {
+    int64_t fence = linear->fenced ? returned->fence : 0;
+    if (slot->clash && linear->reentrant && hold->grant == GRANT_OK) {
         chain_grant_again(&key->chain, hold, slot->invoke, fence, &finding);
         if (linear->options.depth_max > 0 && hold->depth > linear->options.depth_max) {
             finding = (struct linear_finding){.reason = LINEAR_NO_ORDER,
@@ -114,8 +114,7 @@ static void acquire_granted(struct linear *linear, struct stream_slot *slot,
     hold->depth = 1;
     hold->fence = fence;
     hold->until = returned->until;
-    bool leased = linear->options.model == LINEAR_LEASE;
-    if ((fence != 0 || leased) && hold->released < returned->returned) {
+    if ((fence != 0 || linear->leased) && hold->released < returned->returned) {
         stream_limit(linear, slot->resource, LINEAR_LIMIT_TIE);
     }
     if (hold->released_ok) {
@@ -143,9 +142,9 @@ static void acquire_unknown(struct linear *linear, struct stream_slot *slot)
             judge_clash(linear, slot);
         }
         hold->grant = GRANT_UNKNOWN;
-    } else if (hold->grant == GRANT_UNKNOWN && !hold->released_ok && !stream_is_reentrant(linear)) {
+    } else if (hold->grant == GRANT_UNKNOWN && !hold->released_ok && !linear->reentrant) {
         hold->asked_again = true;
-    } else if (!stream_is_reentrant(linear)) {
+    } else if (!linear->reentrant) {
         judge_clash(linear, slot);
     }
     hold->owner_uncertain = true;
@@ -233,10 +232,10 @@ static void release_succeeded(struct linear *linear, struct stream_slot *slot,
         return;
     }
     bool reused = hold->grant == GRANT_NONE && slot->tainted;
-    if (reused || hold->asked_again || (hold->clashes > 0 && !stream_is_reentrant(linear))) {
+    if (reused || hold->asked_again || (hold->clashes > 0 && !linear->reentrant)) {
         judge_clash(linear, slot);
     }
-    if (linear->options.model == LINEAR_LEASE && hold->grant == GRANT_PENDING) {
+    if (linear->leased && hold->grant == GRANT_PENDING) {
         stream_limit(linear, slot->resource,
                      LINEAR_LIMIT_TIE); /* how long it held is yet to come */
     }

@@ -171,16 +171,11 @@ static int64_t time_clamped(int64_t time_ns)
     return low > LINEAR_TIME_MAX ? LINEAR_TIME_MAX : low;
 }
 
-static bool wants_value(const struct linear *linear)
-{
-    return !linear->options.by_owner && !stream_is_reentrant(linear);
-}
-
 /* Who the operation is for. A process answers only for operations that name nobody. */
 static bool identity_of(const struct linear *linear, const struct history_event *event,
                         struct identity *identity)
 {
-    bool by_value = wants_value(linear) && (event->flags & HISTORY_HAS_VALUE) != 0;
+    bool by_value = linear->by_value && (event->flags & HISTORY_HAS_VALUE) != 0;
     bool by_owner = !by_value && (event->flags & HISTORY_HAS_OWNER) != 0;
     *identity = (struct identity){.words = {(uint64_t)(uint32_t)event->process, 0, 1}};
     if (by_value || by_owner) {
@@ -212,7 +207,7 @@ void stream_call(struct linear *linear, const struct history_event *event)
                                  .used = true};
     bool named = identity_of(linear, event, &slot->identity);
     /* An acquire may learn its value only when it is granted. */
-    slot->identified = named || event->f != HISTORY_ACQUIRE || !wants_value(linear);
+    slot->identified = named || event->f != HISTORY_ACQUIRE || !linear->by_value;
     linear->result.judged++;
     if (linear->judges) {
         stream_judge_call(linear, at);
@@ -258,7 +253,7 @@ static int64_t until_of(const struct linear *linear, const struct stream_slot *s
                         const struct history_event *event)
 {
     const struct linear_options *options = &linear->options;
-    if (options->model != LINEAR_LEASE) {
+    if (!linear->leased) {
         return POSITION_NEVER;
     }
     if ((event->flags & HISTORY_HAS_UNTIL) != 0 && event->until_ns < LINEAR_TIME_MAX) {
@@ -359,7 +354,7 @@ void stream_flush(struct linear *linear)
 void stream_notice(struct linear *linear, const struct history_event *event)
 {
     struct stream_slot named = {.resource = event->resource};
-    if (linear->options.model != LINEAR_LEASE || event->resource >= linear->key_room) {
+    if (!linear->leased || event->resource >= linear->key_room) {
         return;
     }
     (void)identity_of(linear, event, &named.identity);

@@ -51,6 +51,7 @@ struct stream_name {
     uint64_t hash;
     uint32_t resource;
     uint32_t next_free;
+    bool resting;
 };
 
 struct stream_key {
@@ -64,6 +65,17 @@ struct stream_key {
     bool violated;
 };
 
+/*
+ * Holds that may never be heard of again grow in number with the history, and each new identity
+ * must be looked for among them. They have a table of their own, and a Bloom filter small enough
+ * for the processor's cache answers first: one word of it for each identity, two bits in it.
+ */
+struct rest {
+    struct table table;
+    uint64_t *filter; /* owned */
+    uint32_t filter_mask;
+};
+
 struct linear {
     struct linear_options options;
     struct linear_result result;
@@ -73,7 +85,8 @@ struct linear {
     struct table by_process; /* of slots, of large processes */
     struct stream_slot *slots;
     uint32_t slot_count, slot_room, slot_free;
-    struct table by_identity; /* of holds */
+    struct table by_identity; /* of holds with an operation under way, or granted for sure */
+    struct rest resting;      /* of holds that an unknown operation keeps from being settled */
     struct linear_hold *holds;
     struct stream_name *names; /* of the holds, by the same index */
     uint32_t hold_count, hold_room, hold_free, name_room;
@@ -86,8 +99,12 @@ struct linear {
     struct log log;
     uint64_t *order; /* owned */
     size_t order_count, order_room;
-    size_t bytes; /* of the arrays above, without the log's */
-    bool judges;  /* the fast paths take events as they arrive */
+    size_t bytes;   /* of the arrays above, without the log's */
+    bool judges;    /* the fast paths take events as they arrive */
+    bool reentrant; /* what the model and the options say, once and for all ... */
+    bool fenced;
+    bool leased;
+    bool by_value; /* identities are values where there are some */
     bool full;
     bool finished;
 };
@@ -115,11 +132,11 @@ void stream_end(struct linear *linear);
 
 /* hold.c: holds by identity. */
 bool stream_judges(const struct linear *linear);
-bool stream_is_reentrant(const struct linear *linear);
 /* The hold of the slot's identity, or CHAIN_NO_HOLD; sets slot->tainted. */
 uint32_t hold_find(const struct linear *linear, struct stream_slot *slot);
 uint32_t hold_make(struct linear *linear, const struct stream_slot *slot);
 void hold_drop_if_settled(struct linear *linear, uint32_t at);
+void rest_release(struct rest *rest);
 
 /* outcome.c: what a call and a return mean for the holds. */
 void stream_judge_call(struct linear *linear, uint32_t slot);

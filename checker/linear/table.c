@@ -1,4 +1,4 @@
-/* table.c: linear probing with backward shifts, so that removed entries leave no marks. */
+/* table.c: grows a table: linear probing with backward shifts, removed entries leave no marks. */
 #include "checker/linear/table.h"
 
 #include "base/arena.h"
@@ -15,7 +15,7 @@ static void entries_put(struct table_entry *entries, uint32_t mask, struct table
     entries[at] = entry;
 }
 
-static bool table_grow(struct table *table, size_t bytes_max)
+bool table_grow(struct table *table, size_t bytes_max)
 {
     size_t old_count = table->entries == NULL ? 0 : (size_t)table->mask + 1;
     size_t count = old_count == 0 ? (size_t)TABLE_ENTRIES_FIRST : 2 * old_count;
@@ -38,45 +38,6 @@ static bool table_grow(struct table *table, size_t bytes_max)
     table->entries = entries;
     table->mask = (uint32_t)(count - 1);
     return true;
-}
-
-bool table_put(struct table *table, uint64_t hash, uint32_t slot, size_t bytes_max)
-{
-    ASSERT(slot != TABLE_NONE);
-    if (table->entries == NULL || table->count >= table->mask / 2) {
-        if (!table_grow(table, bytes_max)) {
-            return false;
-        }
-    }
-    entries_put(table->entries, table->mask, (struct table_entry){.hash = hash, .slot = slot});
-    table->count++;
-    return true;
-}
-
-void table_remove(struct table *table, uint64_t hash, uint32_t slot)
-{
-    ASSERT(table->entries != NULL);
-    uint32_t hole = (uint32_t)hash & table->mask;
-    while (table->entries[hole].hash != hash || table->entries[hole].slot != slot) {
-        ASSERT(table->entries[hole].slot != TABLE_NONE);
-        hole = (hole + 1) & table->mask;
-    }
-    uint32_t at = hole;
-    for (;;) {
-        at = (at + 1) & table->mask;
-        const struct table_entry *entry = &table->entries[at];
-        if (entry->slot == TABLE_NONE) {
-            break;
-        }
-        /* An entry may move back to the hole only if its home does not lie behind the hole. */
-        uint32_t from_home = (at - (uint32_t)entry->hash) & table->mask;
-        if (from_home >= ((at - hole) & table->mask)) {
-            table->entries[hole] = *entry;
-            hole = at;
-        }
-    }
-    table->entries[hole].slot = TABLE_NONE;
-    table->count--;
 }
 
 size_t table_bytes(const struct table *table)

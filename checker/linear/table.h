@@ -44,10 +44,46 @@ static inline uint32_t table_walk_next(const struct table *table, struct table_w
     return TABLE_NONE;
 }
 
+/* Make room for one more entry at least. False if the memory limit or the system refuses. */
+bool table_grow(struct table *table, size_t bytes_max);
+
 /* False if the memory limit or the system refuses; then the table is as it was. */
-bool table_put(struct table *table, uint64_t hash, uint32_t slot, size_t bytes_max);
+static inline bool table_put(struct table *table, uint64_t hash, uint32_t slot, size_t bytes_max)
+{
+    bool full = table->entries == NULL || table->count >= table->mask / 2;
+    if (full && !table_grow(table, bytes_max)) {
+        return false;
+    }
+    uint32_t at = (uint32_t)hash & table->mask;
+    while (table->entries[at].slot != TABLE_NONE) {
+        at = (at + 1) & table->mask;
+    }
+    table->entries[at] = (struct table_entry){.hash = hash, .slot = slot};
+    table->count++;
+    return true;
+}
+
 /* Remove the entry of `hash` and `slot`, which must be there. */
-void table_remove(struct table *table, uint64_t hash, uint32_t slot);
+static inline void table_remove(struct table *table, uint64_t hash, uint32_t slot)
+{
+    struct table_entry *entries = table->entries;
+    uint32_t hole = (uint32_t)hash & table->mask;
+    while (entries[hole].hash != hash || entries[hole].slot != slot) {
+        hole = (hole + 1) & table->mask;
+    }
+    for (uint32_t at = (hole + 1) & table->mask; entries[at].slot != TABLE_NONE;
+         at = (at + 1) & table->mask) {
+        /* An entry may move back to the hole only if its home does not lie behind the hole. */
+        uint32_t from_home = (at - (uint32_t)entries[at].hash) & table->mask;
+        if (from_home >= ((at - hole) & table->mask)) {
+            entries[hole] = entries[at];
+            hole = at;
+        }
+    }
+    entries[hole].slot = TABLE_NONE;
+    table->count--;
+}
+
 size_t table_bytes(const struct table *table);
 void table_release(struct table *table);
 
