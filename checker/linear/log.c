@@ -107,9 +107,39 @@ static int compare_operations(const void *left, const void *right)
     return a->invoke < b->invoke ? -1 : a->invoke > b->invoke;
 }
 
+/* Without memory for it the numbers stay: they are right, only larger. */
+static void number_identities(struct log *log)
+{
+    struct {
+        uint32_t resource, number;
+    } *last = memory_resize(NULL, (log->identity_count + 1) * sizeof *last);
+    if (last == NULL || log->count == 0) {
+        memory_release(last);
+        return;
+    }
+    for (uint32_t i = 0; i <= log->identity_count; i++) {
+        last[i].resource = last[i].number = 0;
+    }
+    uint32_t numbered = 0;
+    for (size_t i = 0; i < log->count; i++) {
+        struct operation *operation = &log->operations[i];
+        bool first = i == 0 || log->operations[i - 1].resource != operation->resource;
+        numbered = first ? 0 : numbered;
+        uint32_t name = operation->name;
+        ASSERT(name <= log->identity_count);
+        if (last[name].number == 0 || last[name].resource != operation->resource) {
+            last[name].resource = operation->resource;
+            last[name].number = ++numbered;
+        }
+        operation->identity = last[name].number;
+    }
+    memory_release(last);
+}
+
 void log_sort(struct log *log)
 {
     if (log->count > 0) {
         qsort(log->operations, log->count, sizeof log->operations[0], compare_operations);
     }
+    number_identities(log);
 }

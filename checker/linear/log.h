@@ -103,7 +103,10 @@ void log_add(struct log *log, const struct operation *operation);
 void log_ask(struct log *log, const struct ask *ask);
 void log_release(struct log *log);
 
-/* Sort by resource, then by call: groups of equal resource stand together. */
+/*
+ * Sort by resource, then by call: groups of equal resource stand together. Identities are numbered
+ * again, from 1 in each group, so that an array by identity is no longer than the group.
+ */
 void log_sort(struct log *log);
 
 #endif
