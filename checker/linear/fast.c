@@ -12,8 +12,12 @@ enum whole_verdict whole_fast_judge(struct whole *whole)
     if (whole->options->model == LINEAR_SEMAPHORE) {
         return permits_judge(whole);
     }
-    if (whole->options->model == LINEAR_OWNER) {
-        return whole->order != NULL ? lay_judge(whole) : ghosts_judge(whole);
+    enum whole_verdict verdict = WHOLE_NOT_FOR_ME;
+    if (whole->options->model == LINEAR_OWNER || whole->options->model == LINEAR_FENCED) {
+        verdict = reads_judge(whole);
     }
-    return WHOLE_NOT_FOR_ME;
+    if (whole->options->model == LINEAR_OWNER && verdict == WHOLE_NOT_FOR_ME) {
+        verdict = ghosts_judge(whole);
+    }
+    return verdict;
 }

@@ -41,8 +41,8 @@ enum whole_verdict exact_judge(struct whole *whole);
 enum whole_verdict toggle_judge(struct whole *whole);
 enum whole_verdict permits_judge(struct whole *whole);
 
-/* The order of an owner's lock that is legal by P1; not for it if it is not, or not by P1. */
-enum whole_verdict lay_judge(struct whole *whole);
+/* An owner's lock, also with fences, where operations saw who held it, or that nobody did (P6). */
+enum whole_verdict reads_judge(struct whole *whole);
 
 /* An owner's lock where refusals say that someone held it (P1b). */
 enum whole_verdict ghosts_judge(struct whole *whole);

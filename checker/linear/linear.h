@@ -111,6 +111,7 @@ struct linear_options linear_options_default(enum linear_model model);
     X(LINEAR_FENCE_CHANGED, "an owner that acquired again got another fence than the one held")    \
     X(LINEAR_TOO_MANY, "more holders at once than there are permits")                              \
     X(LINEAR_UNEXPLAINED, "an acquire was refused while nobody can have held the lock")            \
+    X(LINEAR_SEEN, "what was seen of the lock fits no legal order")                                \
     X(LINEAR_NO_ORDER, "the operations have no legal order")
 
 enum linear_reason {

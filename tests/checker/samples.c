@@ -14,6 +14,8 @@ struct kind {
     bool retired; /* a process does nothing after an unknown outcome */
     int reuse;    /* percent of acquires that use an older value */
     int observes; /* percent of operations that look */
+    bool sure;    /* the outcome of every acquire is known */
+    int fast;     /* percent of histories that need no search, at least */
     int steps;    /* percent of histories that must be decided as events arrive */
     bool longer;  /* too long for every order: the frontier engine, which is compared too, knows;
                      and four operations do not say everything */
@@ -51,6 +53,8 @@ static void draw_op(const struct kind *kind, struct random_stream *dice, struct 
     op->f = draw(dice, 100) < kind->observes ? BRUTE_OBSERVE : op->f;
     op->process = p;
     op->outcome = draw_outcome(dice);
+    bool unsure = op->outcome == BRUTE_INFO || op->outcome == BRUTE_OPEN;
+    op->outcome = kind->sure && unsure && op->f == BRUTE_ACQUIRE ? BRUTE_OK : op->outcome;
     op->fence = draw(dice, 100) < 80 ? sample->count + 1 + (draw(dice, 10) == 0 ? -2 : 0) : 0;
     op->fence = op->fence < 0 ? 0 : op->fence;
     op->seen = draw(dice, 3) - 1;

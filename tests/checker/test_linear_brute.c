@@ -231,6 +231,7 @@ static void compare(const struct kind *kind, enum linear_engine engine)
     cr_assert(tally.helped <= helped_max, "%s: %ld of %ld certificates stand alone", kind->name,
               tally.fails - tally.helped, tally.fails);
     cr_assert(legal > histories / 20 && legal < histories, "%s is one-sided", kind->name);
+    cr_assert(fast >= histories / 100 * kind->fast, "%s: the fast path steps aside", kind->name);
 }
 
 #define COMPARE(test, engine, ...)                                                                 \
@@ -256,6 +257,26 @@ COMPARE(owner_strong_weakly_released, LINEAR_ENGINE_AUTO, .name = "owner held, r
         .rules = {.model = BRUTE_OWNER, .strong = true}, .values = true)
 COMPARE(owner_observed, LINEAR_ENGINE_AUTO, .name = "owner observed",
         .rules = {.model = BRUTE_OWNER, .strong = true}, .values = true, .observes = 30)
+COMPARE(reads, LINEAR_ENGINE_AUTO, .name = "reads", .rules = {.model = BRUTE_OWNER}, .values = true,
+        .observes = 40, .sure = true, .fast = 95)
+COMPARE(reads_and_refusals, LINEAR_ENGINE_AUTO, .name = "reads and refusals",
+        .rules = {.model = BRUTE_OWNER, .strong = true}, .values = true, .observes = 30,
+        .sure = true, .fast = 95)
+COMPARE(reads_and_not_held, LINEAR_ENGINE_AUTO, .name = "reads and not-held",
+        .rules = {.model = BRUTE_OWNER, .strong = true, .not_held = true}, .values = true,
+        .observes = 20, .sure = true, .fast = 95)
+COMPARE(reads_unsure, LINEAR_ENGINE_AUTO, .name = "reads, unknown acquires",
+        .rules = {.model = BRUTE_OWNER, .not_held = true}, .values = true, .observes = 40,
+        .fast = 95)
+COMPARE(reads_reuse, LINEAR_ENGINE_AUTO, .name = "reads with shared values",
+        .rules = {.model = BRUTE_OWNER, .strong = true, .not_held = true}, .values = true,
+        .reuse = 30, .observes = 30, .fast = 75)
+COMPARE(reads_by_process, LINEAR_ENGINE_AUTO, .name = "reads by process",
+        .rules = {.model = BRUTE_OWNER, .strong = true, .not_held = true}, .retired = true,
+        .observes = 30, .fast = 80)
+COMPARE(reads_fenced, LINEAR_ENGINE_AUTO, .name = "reads, fenced",
+        .rules = {.model = BRUTE_FENCED, .not_held = true}, .values = true, .observes = 30,
+        .sure = true, .fast = 85)
 COMPARE(owner_process, LINEAR_ENGINE_AUTO, .name = "owner by process",
         .rules = {.model = BRUTE_OWNER, .not_held = true}, .retired = true)
 COMPARE(owner_process_goes_on, LINEAR_ENGINE_AUTO, .name = "owner by process, going on",
