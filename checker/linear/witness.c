@@ -6,16 +6,20 @@
 #include <string.h>
 
 enum {
-    WITNESS_OF_EACH = 6, /* latest takes, releases, observers */
+    WITNESS_OF_EACH = 8, /* latest takes, releases, observers ... */
+    WITNESS_CHOSEN = 4,  /* ... and how many of them may be part of the evidence: what could
+                            reconcile them may be a little older */
     WITNESS_CANDIDATES = 3 * WITNESS_OF_EACH + LINEAR_OPERATIONS_SHOWN,
     WITNESS_HELP = 3, /* others that are tried together to reconcile a choice */
     WITNESS_FEW = LINEAR_OPERATIONS_SHOWN + WITNESS_HELP,
 };
 
-/* Operations that may be part of it; the first is the one that fitted nowhere. */
+/* Operations that may be part of it; the first is the one that fitted nowhere. Behind the first
+ * `choosable` stand those that may only reconcile the others. */
 struct candidates {
     const struct operation *list[WITNESS_CANDIDATES];
     int count;
+    int choosable;
 };
 
 /* Some of `of` things, by index, in order. */
@@ -82,12 +86,16 @@ static void list_latest(const struct whole *whole, struct candidates *candidates
             list[at] = operation;
         }
     }
+    /* The holders of a semaphore may have taken their permits long ago. */
+    bool crowd = whole->options->model == LINEAR_SEMAPHORE;
     for (int i = 0; i < WITNESS_OF_EACH; i++) {
+        bool chosen = crowd || i < WITNESS_CHOSEN;
         for (int class = 0; class < 3; class ++) {
             if (latest[class][i] != NULL) {
                 list_add(candidates, latest[class][i]);
             }
         }
+        candidates->choosable = chosen ? candidates->count : candidates->choosable;
     }
 }
 
@@ -216,8 +224,9 @@ void witness_refine(struct whole *whole, whole_judge_function *judge)
         return;
     }
     list_latest(whole, &candidates);
-    for (int count = 1; count <= LINEAR_OPERATIONS_SHOWN && count <= candidates.count; count++) {
-        struct choice choice = choice_first(count, candidates.count);
+    for (int count = 1; count <= LINEAR_OPERATIONS_SHOWN && count <= candidates.choosable;
+         count++) {
+        struct choice choice = choice_first(count, candidates.choosable);
         do {
             const struct operation *list[LINEAR_OPERATIONS_SHOWN];
             for (int i = 0; i < count; i++) {

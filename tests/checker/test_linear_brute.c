@@ -227,7 +227,7 @@ static void compare(const struct kind *kind, enum linear_engine engine)
     cr_assert(steps >= histories / 100 * kind->steps, "%s is kept too often", kind->name);
     cr_assert(1000 * tally.unconfirmed <= tally.fails, "%s: %ld of %ld certificates prove nothing",
               kind->name, tally.unconfirmed, tally.fails);
-    long helped_max = kind->longer ? tally.fails / 5 : tally.fails / 100;
+    long helped_max = kind->longer ? tally.fails / 4 : tally.fails / 100;
     cr_assert(tally.helped <= helped_max, "%s: %ld of %ld certificates stand alone", kind->name,
               tally.fails - tally.helped, tally.fails);
     cr_assert(legal > histories / 20 && legal < histories, "%s is one-sided", kind->name);
