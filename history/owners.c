@@ -71,6 +71,9 @@ static struct result owners_scan(struct history_reader *reader, struct history_o
         if (!more) {
             return RESULT_OK;
         }
+        if (event.kind != HISTORY_OP) {
+            continue;
+        }
         struct history_owner *owner = NULL;
         TRY(owner_at(owners, event.process, &owner, why));
         if (!owner->seen) {
