@@ -26,6 +26,15 @@ const struct history_event *telling_fault(const struct telling *telling, int32_t
     return NULL;
 }
 
+void put_client_number(struct text *text, const struct history_header *header, int32_t process)
+{
+    if (header->format == 0) {
+        text_add(text, "process %" PRId32, process);
+    } else {
+        text_add(text, "client %" PRId32, process + 1);
+    }
+}
+
 void put_client(const struct telling *telling, int32_t process)
 {
     int32_t count = telling->history->header->client_count;
@@ -34,7 +43,7 @@ void put_client(const struct telling *telling, int32_t process)
     } else if (count > 0 && process == count) {
         text_add(telling->text, "the auditor");
     } else {
-        text_add(telling->text, "client %" PRId32, process + 1);
+        put_client_number(telling->text, telling->history->header, process);
     }
 }
 

@@ -1,7 +1,8 @@
 /*
  * explain_words.h: the words that stories are made of: clients, nodes, times, events.
  *
- * Counting is from 1, times are in seconds of the run or relative to the violation.
+ * Nodes and faults are counted from 1, clients as their file counts them, times in seconds of the
+ * run or relative to the violation.
  */
 #ifndef CHECKER_EXPLAIN_WORDS_H
 #define CHECKER_EXPLAIN_WORDS_H
@@ -28,6 +29,8 @@ const struct history_event *telling_evidence(const struct telling *telling, uint
 /* The first event of a fault; NULL if it never began. */
 const struct history_event *telling_fault(const struct telling *telling, int32_t fault);
 
+/* As the history counts: "client 2" in one of ours, "process 1" in one recorded elsewhere. */
+void put_client_number(struct text *text, const struct history_header *header, int32_t process);
 void put_client(const struct telling *telling, int32_t process); /* "client 2", "the auditor" */
 void put_client_first(const struct telling *telling, int32_t process); /* "Client 2" */
 void put_resource(const struct telling *telling, uint32_t resource);

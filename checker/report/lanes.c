@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "checker/explain_words.h"
 #include "checker/report/html.h"
 
 #include <inttypes.h>
@@ -240,8 +241,9 @@ static void end_key(struct lanes *lanes, int32_t node, int64_t end_ns, const cha
     }
     char memory[120];
     struct text words = text_over(memory, sizeof memory);
-    text_add(&words, "key of client %" PRId32 "%s%s", lanes->key_process[node] + 1,
-             how[0] == '\0' ? "" : ", then ", how);
+    text_add(&words, "key of ");
+    put_client_number(&words, lanes->history->header, lanes->key_process[node]);
+    text_add(&words, "%s%s", how[0] == '\0' ? "" : ", then ", how);
     struct bar bar = {.lane = lanes->client_count + node,
                       .inset = 2,
                       .from_ns = lanes->key_since_ns[node],
@@ -370,11 +372,13 @@ static void draw_words(const struct lanes *lanes)
         int32_t process = node ? 0 : lanes->clients[i].process;
         text_add(lanes->text, "<text x=\"6\" y=\"%d\">", y_of(i) + 13);
         if (!node && audit > 0 && process == audit) {
-            text_add(lanes->text, "auditor</text>\n");
+            text_add(lanes->text, "auditor");
+        } else if (node) {
+            text_add(lanes->text, "node %" PRId32, i - lanes->client_count + 1);
         } else {
-            text_add(lanes->text, "%s %" PRId32 "</text>\n", node ? "node" : "client",
-                     node ? i - lanes->client_count + 1 : process + 1);
+            put_client_number(lanes->text, lanes->history->header, process);
         }
+        text_add(lanes->text, "</text>\n");
     }
     for (int32_t i = 0; i < TIMES_SHOWN; i++) {
         int64_t time_ns = lanes->from_ns + (lanes->to_ns - lanes->from_ns) / TIMES_SHOWN * i;

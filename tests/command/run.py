@@ -281,13 +281,32 @@ class Histories(Command):
 
         def operations(name):
             lines = (self.folder / name).read_text().splitlines()
-            return [line.split(", ", 1)[1] for line in lines if ":nemesis" not in line and "{" in line]
+            return [line.split(", ", 1)[1] for line in lines if "{" in line]
 
         self.assertGreater(len(operations("one.edn")), 10)
+        self.assertIn(":start-pause", (self.folder / "one.edn").read_text())
         self.assertEqual(operations("one.edn"), operations("three.edn"))
         for name in (path, "one.edn", "two.jsonl.zst"):
             result = self.picklock("check", "--model", "lease", name)
             self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_processes_are_counted_as_the_file_counts_them(self):
+        path = self.kept("restart-forgets")
+        self.picklock("convert", path, "own.edn")
+        foreign = (self.folder / "own.edn").read_text().split("\n", 1)[1]
+        self.write("foreign.edn", foreign.replace(":process 1", ":process 0").replace(":process 2", ":process 1"))
+        for name, models in ((path, ["--model", "lease"]), (path, []), ("own.edn", ["--model", "lease"]), ("own.edn", [])):
+            said = self.picklock("check", name, *models).stdout
+            self.assertIn("process 2 acquire", said)
+            self.assertNotIn("process 0", said)
+        self.assertIn("process 0 acquire", self.picklock("check", "foreign.edn", "--model", "lease").stdout)
+        for name in (path, "own.edn"):
+            said = self.picklock("show", name).stdout
+            self.assertIn("client 2", said)
+            self.assertNotIn("process", said)
+        said = self.picklock("show", "foreign.edn").stdout
+        self.assertIn("Process 0 was granted", said)
+        self.assertNotIn("client", said)
 
     def test_a_history_by_hand_is_judged(self):
         lines = ['{"format":"picklock-history","version":1}']
