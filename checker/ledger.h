@@ -30,7 +30,7 @@ enum {
     LEDGER_CLIENTS_MAX = 16384,  /* ... and where it does */
     LEDGER_RESOURCES = 256,      /* followed where the header does not count resources */
     LEDGER_RESOURCES_MAX = 4096, /* ... and where it does */
-    LEDGER_FAULTS = 16,          /* followed where the header does not count faults */
+    LEDGER_FAULTS = 64,          /* followed where the header does not count faults */
     LEDGER_CLAIMS = 8,           /* of one client at a time */
 };
 

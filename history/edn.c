@@ -71,8 +71,9 @@ static struct result begin(struct history_parse *parse, enum datum_notation nota
     if (parse->map != NULL) {
         edn->map = *parse->map;
     } else if (own) {
-        return history_map_parse("picklock", &edn->map, why);
+        TRY(history_map_parse("picklock", &edn->map, why));
     }
+    parse->header.format = edn->map.own ? HISTORY_FORMAT : 0;
     return RESULT_OK;
 }
 
@@ -253,7 +254,8 @@ static struct result next(struct history_parse *parse, struct history_event *eve
         TRY(take_time(parse, why));
         *event = edn->foreign.event;
         const char *key = edn->foreign.key[0] == '\0' ? "lock" : edn->foreign.key;
-        if (!edn->foreign.skip && event->type == HISTORY_INVOKE) {
+        bool names = event->kind == HISTORY_OP && event->type == HISTORY_INVOKE;
+        if (!edn->foreign.skip && names) {
             TRY(history_parse_resource(parse, key, strlen(key), &event->resource, why));
         }
         uint64_t line = parse->input.line;

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "history/edn.h"
+#include "history/nemesis.h"
 #include "history/stream.h"
 #include "history/writer.h"
 
@@ -73,12 +74,8 @@ void history_edn_print(const struct history_event *event, const char *resource, 
 {
     if (event->kind == HISTORY_OP) {
         print_operation(event, resource, text);
-    } else if (event->kind == HISTORY_FAULT && event->f != HISTORY_FAULT_EFFECT) {
-        text_add(text, "{:index %llu, :time %lld, :process :nemesis, :type :info, :f :%s-%s",
-                 (unsigned long long)event->index, (long long)event->time_ns,
-                 history_f_name((enum history_f)event->f),
-                 fault_kind_name((enum fault_kind)event->fault_kind));
-        text_add(text, ", :value {:node %d, :client %d}}\n", event->node + 1, event->process + 1);
+    } else if (event->kind == HISTORY_FAULT) {
+        nemesis_print(event, text);
     }
 }
 

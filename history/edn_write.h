@@ -4,8 +4,9 @@
  *     ;; picklock-history 1
  *     {:index 0, :time 12, :process 1, :type :invoke, :f :acquire, :resource "r0", :value nil}
  *
- * One map a line. What Jepsen has no word for (sections, leases, nodes) is left out; faults become
- * operations of the nemesis. picklock reads its own EDN back without loss of any operation.
+ * One map a line. Faults become operations of the nemesis (nemesis.h). What Jepsen has no word for
+ * is left out: sections, leases that moved, notices, what happened on the nodes, lives of clients,
+ * phases, and the header. picklock reads its own EDN back without loss of any operation or fault.
  */
 #ifndef HISTORY_EDN_WRITE_H
 #define HISTORY_EDN_WRITE_H

@@ -200,7 +200,7 @@ struct history_event {
 
 /* The first line. Names are terminated. */
 struct history_header {
-    uint32_t format; /* HISTORY_FORMAT */
+    uint32_t format; /* HISTORY_FORMAT; 0: another's, who counts processes from 0 */
     uint64_t seed;
     char scenario[HISTORY_NAME_BYTES];
     char world[8]; /* "sim", "real", or "" for a foreign history */

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "history/nemesis.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -438,6 +439,12 @@ struct result foreign_read(const struct history_map *map, const struct datum *da
     if (process < 0 || data[process].text == NULL) {
         text_add(why, "an operation without :process");
         return result_error(ERROR_SCHEMA);
+    }
+    if (map->own && datum_is(&data[process], "nemesis")) {
+        bool ours = false;
+        TRY(nemesis_read(data, event, &ours, why));
+        foreign->skip = !ours;
+        return RESULT_OK;
     }
     if (data[process].type != DATUM_INTEGER || !read_f(map, data, event)) {
         return RESULT_OK; /* a nemesis, or an operation on something else */

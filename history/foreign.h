@@ -59,7 +59,7 @@ enum history_map_field {
 struct history_map {
     char preset[24];
     char field[MAP_FIELDS][HISTORY_MAP_WORD_BYTES]; /* "" where there is none */
-    bool own; /* written by picklock: guarded-store operations and causes are there too */
+    bool own; /* written by picklock: guarded-store operations, causes and faults are there too */
 };
 
 /* The preset `plain`, and no NULL text anywhere. */
@@ -76,7 +76,7 @@ const char *history_preset_name(size_t index);
 struct foreign_event {
     struct history_event event; /* without index and resource */
     char key[HISTORY_RESOURCE_BYTES_MAX + 1];
-    bool skip; /* not about a lock: a nemesis, or another operation */
+    bool skip; /* not about a lock: another's nemesis, or another operation */
     bool has_time;
     int64_t number; /* :index, or -1 */
 };

@@ -50,7 +50,8 @@ static void read_path(const char *path, const char *map_text, struct reading *re
         if (more) {
             reading->lines[reading->count] = history_reader_line(reader);
             snprintf(reading->resources[reading->count], 32, "%s",
-                     history_reader_resource(reader, event->resource));
+                     event->kind == HISTORY_OP ? history_reader_resource(reader, event->resource)
+                                               : "");
             reading->count++;
         }
     }
@@ -239,12 +240,22 @@ static const char own_lines[] =
     "\"00112233445566778899aabbccddeeff00112233\",\"fence\":9,\"until\":77}\n"
     "{\"time\":4,\"process\":2,\"type\":\"fail\",\"f\":\"acquire\",\"resource\":\"r0\",\"cause\":"
     "\"no-quorum\"}\n"
+    "{\"time\":4,\"kind\":\"fault\",\"f\":\"start\",\"fault\":1,\"fault_kind\":\"clock_jump\","
+    "\"node\":3,"
+    "\"numbers\":[-11,0]}\n"
+    "{\"time\":4,\"kind\":\"fault\",\"f\":\"effect\",\"fault\":1,\"fault_kind\":\"clock_jump\","
+    "\"node\":3,"
+    "\"numbers\":[-11,-12]}\n"
     "{\"time\":5,\"process\":1,\"type\":\"invoke\",\"f\":\"write\",\"resource\":\"r0\",\"basis\":2}"
     "\n"
+    "{\"time\":6,\"kind\":\"fault\",\"f\":\"start\",\"fault\":64,\"fault_kind\":\"pause\","
+    "\"process\":1,"
+    "\"numbers\":[9223372036854775807,0]}\n"
+    "{\"time\":6,\"kind\":\"fault\",\"f\":\"end\",\"fault\":2,\"fault_kind\":\"power_loss\"}\n"
     "{\"time\":6,\"process\":1,\"type\":\"ok\",\"f\":\"write\",\"resource\":\"r0\",\"version\":3}"
     "\n";
 
-/* There and back again: the operations are the same, field by field. */
+/* There and back again: operations and faults are the same, field by field. */
 static void round_trip(const char *suffix)
 {
     char first[64], second[80], third[80];
@@ -266,14 +277,83 @@ static void round_trip(const char *suffix)
     read_path(second, NULL, &two);
     read_path(third, NULL, &three);
     cr_assert(!result_failed(two.result), "%s", two.why);
-    cr_assert_eq(one.count, 6, "%s", one.why);
-    cr_assert_eq(two.count, 6, "%s", two.why);
-    cr_assert_eq(three.count, 6, "%s", three.why);
+    cr_assert_eq(one.count, 10, "%s", one.why);
+    cr_assert_eq(two.count, 10, "%s", two.why);
+    cr_assert_eq(three.count, 10, "%s", three.why);
     cr_assert_eq(memcmp(one.events, two.events, sizeof one.events), 0);
     cr_assert_eq(memcmp(one.events, three.events, sizeof one.events), 0);
     unlink(first);
     unlink(second);
     unlink(third);
+}
+
+Test(edn, what_another_nemesis_did_is_left_out_also_of_our_own)
+{
+    struct reading r =
+        read_text(";; picklock-history 1\n"
+                  "{:type :info, :f :start-pause, :process :nemesis, :time 1, "
+                  ":value {:fault 2, :client 3, :asked 7}}\n"
+                  "{:type :info, :f :kill, :process :nemesis, :time 2, :value [n1]}\n"
+                  "{:type :info, :f :start-flood, :process :nemesis, :time 3, "
+                  ":value {:fault 1}}\n"
+                  "{:type :info, :f :start-pause, :process :nemesis, :time 4}\n",
+                  NULL);
+    cr_assert(!result_failed(r.result), "%s", r.why);
+    cr_assert_eq(r.count, 1);
+    cr_assert_eq(r.events[0].kind, HISTORY_FAULT);
+    cr_assert_eq(r.events[0].f, HISTORY_FAULT_START);
+    cr_assert_eq(r.events[0].fault_kind, FAULT_PAUSE);
+    cr_assert_eq(r.events[0].fault, 1);
+    cr_assert_eq(r.events[0].process, 2);
+    cr_assert_eq(r.events[0].node, HISTORY_NO_NODE);
+    cr_assert_eq(r.events[0].number[0], 7);
+    cr_assert_eq(r.events[0].time_ns, 1);
+}
+
+Test(edn, our_own_nemesis_is_refused_where_its_value_makes_no_sense)
+{
+    static const char *const values[] = {"{}",
+                                         "{:client 1}",
+                                         "{:fault 0}",
+                                         "{:fault 1025}",
+                                         "{:fault 1, :node 65}",
+                                         "{:fault 1, :client 0}",
+                                         "{:fault 1, :asked 1.5}",
+                                         "{:fault :one}"};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 ";; picklock-history 1\n"
+                 "{:type :info, :f :end-stall, :process :nemesis, :time 1, :value %s}\n",
+                 values[i]);
+        struct reading r = read_text(text, NULL);
+        cr_assert_eq(r.result.code, ERROR_SCHEMA, "%s", values[i]);
+        cr_assert(strstr(r.why, ":2: ") != NULL, "%s", r.why);
+    }
+}
+
+Test(edn, our_own_counts_its_processes_from_1)
+{
+    struct reading r = read_text(";; picklock-history 1\n"
+                                 "{:type :ok, :f :acquire, :process 1, :time 1, :resource \"a\"}\n",
+                                 NULL);
+    cr_assert_eq(r.result.code, ERROR_SCHEMA);
+    cr_assert(strstr(r.why, "process 1 ends") != NULL, "%s", r.why);
+}
+
+/* Carried owners are read from operations: what else a history of ours tells names nobody. */
+Test(edn, a_history_of_ours_can_be_read_with_any_map)
+{
+    char path[64];
+    temporary(path);
+    FILE *file = fopen(path, "w");
+    fputs(own_lines, file);
+    fclose(file);
+    static struct reading r;
+    read_path(path, "plain,carry=owner", &r);
+    cr_assert(!result_failed(r.result), "%s", r.why);
+    cr_assert_eq(r.count, 10);
+    unlink(path);
 }
 
 Test(edn, converting_there_and_back_loses_nothing)
