@@ -17,10 +17,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { POOL_BATCH_RUNS_MAX = 4096, POOL_STOP_SECONDS = 10, POOL_BUFFER_BYTES = 64 * 1024 };
+enum {
+    POOL_BATCH_RUNS_MAX = 4096,
+    POOL_STOP_SECONDS = 10,
+    POOL_BUFFER_BYTES = 64 * 1024,
+    POOL_ORPHAN_LOOK_NS = 2000000,
+    POOL_ORPHAN_LOOKS = 2500, /* 5 s: a guard needs some hundredths */
+};
 
 struct pool_child {
-    pid_t pid; /* 0: the slot is free */
+    pid_t pid;     /* 0: the slot is free */
+    pid_t stopped; /* that it had when all were told to stop */
     int fd;
     size_t group;
     uint32_t runs_due; /* reports that have not come yet */
@@ -263,6 +270,32 @@ static void pool_wait(struct pool *pool)
     }
 }
 
+/*
+ * What a run left behind that was killed in its first moments comes to us: its guard, which ends
+ * the others, and they. Gone is only what has been waited for.
+ */
+static void pool_wait_orphans(void)
+{
+    for (int i = 0; i < POOL_ORPHAN_LOOKS; i++) {
+        pid_t pid;
+        do {
+            pid = waitpid(-1, NULL, WNOHANG);
+        } while (pid > 0);
+        if (pid < 0 && errno == ECHILD) {
+            return;
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = POOL_ORPHAN_LOOK_NS}, NULL);
+    }
+}
+
+/* The folder of a run that could not remove it itself. */
+static void pool_remove_folder(const struct pool *pool, pid_t pid)
+{
+    char path[FILES_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/.running/%d-0", pool->order->out, (int)pid);
+    folder_remove(path);
+}
+
 /* Orphans of a run process that was killed come to us: end them. */
 static void pool_reap_orphans(struct pool *pool)
 {
@@ -286,12 +319,21 @@ static struct result pool_stop(struct pool *pool, struct text *why)
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     pool->interrupted = true;
+    for (uint32_t i = 0; i < pool->order->jobs; i++) {
+        pool->slots[i].stopped = pool->slots[i].pid;
+    }
     pool_kill(pool, SIGTERM);
     while (pool->children > 0) {
         pool_wait(pool);
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
         if (now.tv_sec - start.tv_sec > POOL_STOP_SECONDS) {
             pool_kill(pool, SIGKILL);
+        }
+    }
+    pool_wait_orphans();
+    for (uint32_t i = 0; i < pool->order->jobs; i++) {
+        if (pool->slots[i].stopped != 0) {
+            pool_remove_folder(pool, pool->slots[i].stopped);
         }
     }
     progress_clear(&pool->progress);
@@ -315,7 +357,11 @@ static struct result pool_loop(struct pool *pool, struct text *why)
         pool_reap_orphans(pool);
     }
     progress_clear(&pool->progress);
-    return pool->interrupted ? pool_stop(pool, why) : RESULT_OK;
+    if (pool->interrupted) {
+        return pool_stop(pool, why);
+    }
+    pool_wait_orphans();
+    return RESULT_OK;
 }
 
 static void pool_plan(struct pool *pool)
