@@ -115,9 +115,10 @@ static void batch_one(const struct batch *batch, uint32_t index, bool may_keep,
             folder_remove(directory);
         } else if (needs_directory && batch->keep == KEEP_NEVER) {
             folder_remove(directory);
-        } else if (needs_directory) {
+        } else if (needs_directory && rmdir(directory) != 0) {
             /* The logs of a run that could not be done are what its reader needs. */
             result = batch_move(batch, directory, report, &why);
+            report->logged = !result_failed(result);
         }
     }
     if (result_failed(result)) {

@@ -235,10 +235,10 @@ static void report_kind_text(const struct report *report, const struct report_gr
     }
     report_rerun(report, group, run, &text);
     printf("        again: %s\n", text.data);
-    if (run->kept) {
+    if (run->kept || run->logged) {
         text_clear(&text);
         report_folder(report, group, run, &text);
-        printf("        story: picklock show %s\n", text.data);
+        printf("        %s%s\n", run->kept ? "story: picklock show " : "logs:  ", text.data);
     }
     if (kind->seed_count > 1 && kind->seeds[0] != kind->seeds[kind->seed_count - 1]) {
         printf("        shortest seeds:");

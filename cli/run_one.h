@@ -36,6 +36,7 @@ struct run_report {
     uint8_t status;      /* enum run_status */
     uint8_t error;       /* RUN_ERROR: enum error_code */
     bool kept;           /* the directory holds the history */
+    bool logged;         /* the directory holds no history, but logs of what could not be done */
     uint32_t violations; /* bit i: check i of the table failed */
     uint32_t unmet;      /* bit i: check i is not as expected */
     uint8_t verdicts[RUN_CHECKS_MAX];

@@ -20,6 +20,7 @@
 enum {
     PROCESS_ENVIRONMENT_ALL_MAX = 1024,
     PROCESS_LOG_TAIL_BYTES = 400,
+    PROCESS_LOG_LINES = 2,
     PROCESS_FREEZE_SECONDS = 10,
 };
 
@@ -206,6 +207,19 @@ char process_state(pid_t pid)
     return behind != NULL && behind[1] == ' ' ? behind[2] : 0;
 }
 
+/* Where the last PROCESS_LOG_LINES lines begin; whole ones, if there is room. */
+static ssize_t last_lines(const char *tail, ssize_t bytes)
+{
+    int lines = 0;
+    for (ssize_t i = bytes; i > 0; i--) {
+        lines += tail[i - 1] == '\n' ? 1 : 0;
+        if (lines == PROCESS_LOG_LINES) {
+            return i;
+        }
+    }
+    return 0;
+}
+
 void process_explain(int status, const char *log_path, struct text *text)
 {
     if (WIFSIGNALED(status)) {
@@ -225,10 +239,12 @@ void process_explain(int status, const char *log_path, struct text *text)
     while (bytes > 0 && (tail[bytes - 1] == '\n' || tail[bytes - 1] == ' ')) {
         bytes--;
     }
-    if (bytes > 0) {
-        text_add(text, "; the end of %s: ", log_path);
-        for (ssize_t i = 0; i < bytes; i++) {
-            text_add_bytes(text, tail[i] == '\n' ? " | " : &tail[i], tail[i] == '\n' ? 3 : 1);
-        }
+    if (bytes <= 0) {
+        return;
+    }
+    const char *slash = strrchr(log_path, '/');
+    text_add(text, "; %s ends: ", slash != NULL ? slash + 1 : log_path);
+    for (ssize_t i = last_lines(tail, bytes); i < bytes; i++) {
+        text_add_bytes(text, tail[i] == '\n' ? " | " : &tail[i], tail[i] == '\n' ? 3 : 1);
     }
 }

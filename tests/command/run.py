@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -424,14 +425,15 @@ LONG = GOOD.replace("sections: 2", "sections: 1000").replace("hold: 1ms", "hold:
 
 
 class Endings(Command):
-    def start(self, *more):
+    def start(self, *more, processes=6):
         path = self.good("long", LONG)
         process = subprocess.Popen([PICKLOCK, "run", path, "--world", "real", *more], cwd=self.folder,
                                    env={**os.environ, "PICKLOCK_TEST": str(self.folder)},
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
-        self.assertTrue(wait_for(lambda: len(leftovers(str(self.folder))) >= 6), "it never started")
+        self.assertTrue(wait_for(lambda: len(leftovers(str(self.folder))) >= processes),
+                        "it never started")
         return process
 
     def test_ctrl_c_is_130_and_leaves_nothing(self):
@@ -441,6 +443,14 @@ class Endings(Command):
         self.assertIn("interrupted", process.stderr.read())
         self.assertEqual(leftovers(str(self.folder)), [])
         self.assertFalse((self.folder / "picklock-out" / ".running").exists())
+
+    def test_ctrl_c_in_its_first_moments_leaves_nothing(self):
+        for processes in (2, 3, 4, 5) * 3:
+            process = self.start(processes=processes)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(timeout=20), 130)
+            self.assertEqual(leftovers(str(self.folder)), [])
+            self.assertFalse((self.folder / "picklock-out" / ".running").exists())
 
     def test_nothing_outlives_a_kill_9_of_picklock(self):
         process = self.start()
@@ -465,6 +475,51 @@ class Endings(Command):
         for process in both:
             output, _ = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 0, output)
+
+    def environment_fails(self, *words, **options):
+        """One sentence that holds all these words, exit 3, and nothing left running."""
+        marker = {**os.environ, **options.pop("env", {}), "PICKLOCK_TEST": str(self.folder)}
+        result = self.picklock("run", self.good("one"), "--world", "real", env=marker, **options)
+        self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
+        lines = [line for line in result.stdout.splitlines() if all(word in line for word in words)]
+        self.assertEqual(len(lines), 1, result.stdout + result.stderr)
+        self.assertNotIn("fail (", result.stdout)
+        self.assertEqual(leftovers(str(self.folder)), [])
+        self.assertFalse((self.folder / "picklock-out" / ".running").exists())
+        return result
+
+    def server(self, program):
+        """A redis-server of our own, in front of the real one."""
+        path = self.write("redis-server", program.replace("REAL", shutil.which("redis-server")))
+        path.chmod(0o755)
+        return {"PATH": f"{self.folder}:{os.environ['PATH']}"}
+
+    def test_a_taken_port_is_one_sentence_and_leaves_nothing(self):
+        # picklock asks the kernel for free ports, so the thief must come between the two: the
+        # server's program takes the port that it was given, and then becomes the server.
+        thief = self.server("#!" + sys.executable + """
+import os, socket, sys
+thief = socket.socket()
+thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+thief.bind(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])))
+thief.listen()
+thief.set_inheritable(True)
+os.execv("REAL", sys.argv)
+""")
+        result = self.environment_fails("redis-server of node 1", "Address already in use", env=thief)
+        logs = self.folder / "picklock-out" / "one" / "1" / "real"
+        self.assertIn(f"logs:  {logs.relative_to(self.folder)}", result.stdout)
+        self.assertIn("Address already in use", (logs / "node-1.log").read_text())
+
+    def test_a_server_that_will_not_start_is_one_sentence(self):
+        refuses = self.server("#!/bin/sh\necho no licence for this machine\nexit 7\n")
+        self.environment_fails("redis-server of node 1", "exit code 7", "no licence for this machine",
+                               env=refuses)
+
+    def test_too_few_open_files_are_told_before_a_lock_is_blamed(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
+        self.environment_fails("open files", "may have 48", "ulimit -Hn", preexec_fn=limit)
+        self.assertFalse((self.folder / "picklock-out" / "one").exists())
 
     def test_a_missing_redis_server_is_an_environment_error(self):
         result = self.picklock("run", self.good("one"), "--world", "real",
