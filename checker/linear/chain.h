@@ -46,6 +46,7 @@ struct linear_hold {
     uint64_t acquire;         /* operations are named by the index of their invoke */
     uint64_t release;         /* the one called at `released` */
     uint64_t bound_by[2];
+    uint32_t logged;  /* the grant's place in the log, from 1; 0: not kept */
     uint32_t pending; /* operations under way on it */
     uint32_t clashes; /* acquires under way that found the identity in use */
     uint32_t depth;   /* reentrant: grants minus releases */

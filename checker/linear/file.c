@@ -113,12 +113,34 @@ static struct result judge_source(const struct source *source, const struct line
     return result_failed(result) ? source_explain(source, result, &inner, why) : result;
 }
 
+/* Among all operations there may be better evidence than among those at hand when it failed. */
+static struct result find_evidence(const struct source *source,
+                                   const struct linear_options *options,
+                                   struct linear_report *report, struct text *why)
+{
+    struct linear *linear = NULL;
+    struct linear_report better;
+    struct linear_options kept = *options;
+    kept.engine = LINEAR_ENGINE_WHOLE;
+    kept.log_bytes_max = options->bytes_max / 2;
+    struct result result = judge_source(source, &kept, &better, &linear, why);
+    linear_close(linear);
+    if (!result_failed(result) && better.result.verdict == VERDICT_FAIL && !better.result.helped) {
+        report->result = better.result;
+        snprintf(report->resource, sizeof report->resource, "%s", better.resource);
+    }
+    return result;
+}
+
 /* Judge, and once more with all operations kept if that is what it takes. */
 static struct result judge_twice(const struct source *source, const struct linear_options *options,
                                  struct linear_report *report, struct linear **linear,
                                  struct text *why)
 {
     TRY(judge_source(source, options, report, linear, why));
+    if (report->result.verdict == VERDICT_FAIL && report->result.helped) {
+        return find_evidence(source, options, report, why);
+    }
     if (!report->result.again) {
         return RESULT_OK;
     }
@@ -225,7 +247,7 @@ struct result linear_order_file(const char *path, const struct history_reader_op
     struct linear *linear = NULL;
     struct linear_report report;
     struct linear_options kept = *options;
-    if (options->model == LINEAR_LEASE || options->model == LINEAR_LEASE_EXACT) {
+    if (options->model == LINEAR_LEASE_EXACT) {
         text_add(why,
                  "%s: no order is written for the model %s: whether an operation is legal "
                  "there depends on times, not only on the order",

@@ -8,7 +8,8 @@
 
 bool stream_judges(const struct linear *linear)
 {
-    if (linear->options.engine == LINEAR_ENGINE_FRONTIER) {
+    if (linear->options.engine == LINEAR_ENGINE_FRONTIER ||
+        linear->options.engine == LINEAR_ENGINE_WHOLE) {
         return false;
     }
     switch ((enum linear_model)linear->options.model) {

@@ -71,8 +71,14 @@ enum linear_refused_acquire {
         LINEAR_REFUSED_ACQUIRES,
 };
 
-/* Which algorithm decides; anything but AUTO is for comparing them. */
-enum linear_engine { LINEAR_ENGINE_AUTO, LINEAR_ENGINE_FAST, LINEAR_ENGINE_FRONTIER };
+/* Which algorithm decides. WHOLE keeps all operations first, so that evidence is picked from all of
+ * them; FAST and FRONTIER are for comparing. */
+enum linear_engine {
+    LINEAR_ENGINE_AUTO,
+    LINEAR_ENGINE_WHOLE,
+    LINEAR_ENGINE_FAST,
+    LINEAR_ENGINE_FRONTIER,
+};
 
 enum {
     LINEAR_PERMITS_MAX = 4096,

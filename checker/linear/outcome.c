@@ -114,6 +114,7 @@ static void acquire_granted(struct linear *linear, struct stream_slot *slot,
     hold->depth = 1;
     hold->fence = fence;
     hold->until = returned->until;
+    hold->logged = returned->logged;
     if ((fence != 0 || linear->leased) && hold->released < returned->returned) {
         stream_limit(linear, slot->resource, LINEAR_LIMIT_TIE);
     }
@@ -287,6 +288,7 @@ static void return_extend(struct linear *linear, struct stream_slot *slot,
                                    .until = returned->until};
     struct linear_finding finding = {0};
     chain_until(&linear->keys[slot->resource].chain, linear->holds, slot->hold, &moment, &finding);
+    stream_log_until(linear, &linear->holds[slot->hold]);
     find(linear, slot->resource, &finding);
 }
 

@@ -302,6 +302,7 @@ static void stream_return(struct linear *linear, struct stream_return *returned)
     }
     if (linear->log.bytes_max > 0) {
         log_return(linear, slot, returned);
+        returned->logged = linear->log.count > UINT32_MAX ? 0 : (uint32_t)linear->log.count;
     }
     slot->over = true;
     if (linear->judges) {
@@ -351,6 +352,13 @@ void stream_flush(struct linear *linear)
     linear->waiting_count = 0;
 }
 
+void stream_log_until(struct linear *linear, const struct linear_hold *hold)
+{
+    if (hold->logged > 0 && !linear->log.full) {
+        linear->log.operations[hold->logged - 1].until = hold->until;
+    }
+}
+
 void stream_notice(struct linear *linear, const struct history_event *event)
 {
     struct stream_slot named = {.resource = event->resource};
@@ -371,6 +379,7 @@ void stream_notice(struct linear *linear, const struct history_event *event)
                                    .until = lost && hold->until < until ? hold->until : until};
     struct linear_finding finding = {0};
     chain_until(&linear->keys[event->resource].chain, linear->holds, slot, &moment, &finding);
+    stream_log_until(linear, hold);
     stream_find(linear, event->resource, &finding);
 }
 

@@ -39,7 +39,8 @@ struct stream_return {
     int64_t until;            /* lease: position of the promised end, else POSITION_NEVER */
     int64_t fence;
     uint32_t slot;
-    uint8_t type; /* enum history_type, after the policies */
+    uint32_t logged; /* its place in the log, from 1; 0: not kept */
+    uint8_t type;    /* enum history_type, after the policies */
     bool named;
     bool held; /* observe: by somebody */
     bool says; /* fail: it tells of the lock, by the policies and its cause */
@@ -123,6 +124,8 @@ void stream_limit(struct linear *linear, uint32_t resource, enum linear_limit li
 void stream_call(struct linear *linear, const struct history_event *event);
 void stream_defer(struct linear *linear, const struct history_event *event);
 void stream_flush(struct linear *linear);
+/* The promised end of a hold has moved: the log must know. */
+void stream_log_until(struct linear *linear, const struct linear_hold *hold);
 /* A lease's end moved, or its holder was told that it is lost. */
 void stream_notice(struct linear *linear, const struct history_event *event);
 /* What the policies make of an operation that returned: enum operation_kind. */

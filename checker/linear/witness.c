@@ -7,8 +7,8 @@
 
 enum {
     WITNESS_OF_EACH = 8, /* latest takes, releases, observers ... */
-    WITNESS_CHOSEN = 4,  /* ... and how many of them may be part of the evidence: what could
-                            reconcile them may be a little older */
+    WITNESS_CHOSEN = 4,  /* ... and how many of the latter two may be part of the evidence: takes
+                            that could reconcile an older release may be no candidates any more */
     WITNESS_CANDIDATES = 3 * WITNESS_OF_EACH + LINEAR_OPERATIONS_SHOWN,
     WITNESS_HELP = 3, /* others that are tried together to reconcile a choice */
     WITNESS_FEW = LINEAR_OPERATIONS_SHOWN + WITNESS_HELP,
@@ -66,6 +66,19 @@ static int64_t horizon_of(const struct whole *whole, const struct operation *due
     return due->returned > POSITION_NEVER - reach ? POSITION_NEVER : due->returned + reach;
 }
 
+/* Add the latest takes, and of releases and observers at most `most`, latest first. */
+static void list_class(struct candidates *candidates,
+                       const struct operation *latest[3][WITNESS_OF_EACH], int most)
+{
+    for (int i = 0; i < WITNESS_OF_EACH; i++) {
+        for (int class = 0; class < 3; class ++) {
+            if (latest[class][i] != NULL && (class == 0 || i < most)) {
+                list_add(candidates, latest[class][i]);
+            }
+        }
+    }
+}
+
 /* The latest of each class, latest first, of what can matter for the first. */
 static void list_latest(const struct whole *whole, struct candidates *candidates)
 {
@@ -86,17 +99,9 @@ static void list_latest(const struct whole *whole, struct candidates *candidates
             list[at] = operation;
         }
     }
-    /* The holders of a semaphore may have taken their permits long ago. */
-    bool crowd = whole->options->model == LINEAR_SEMAPHORE;
-    for (int i = 0; i < WITNESS_OF_EACH; i++) {
-        bool chosen = crowd || i < WITNESS_CHOSEN;
-        for (int class = 0; class < 3; class ++) {
-            if (latest[class][i] != NULL) {
-                list_add(candidates, latest[class][i]);
-            }
-        }
-        candidates->choosable = chosen ? candidates->count : candidates->choosable;
-    }
+    list_class(candidates, latest, WITNESS_CHOSEN);
+    candidates->choosable = candidates->count;
+    list_class(candidates, latest, WITNESS_OF_EACH);
 }
 
 /* What the algorithm named comes first: the one with the latest return, then the others. */

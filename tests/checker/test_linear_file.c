@@ -111,6 +111,22 @@ Test(linear_file, an_owner_that_goes_on_after_info_is_searched_and_the_report_sa
     INVOKE("acquire", 0, 1)                                                                        \
     END("info", "acquire", 0, 2) INVOKE("acquire", 0, 3) END("ok", "acquire", 0, 4)
 
+Test(linear_file, better_evidence_is_looked_for_among_all_operations)
+{
+    /* Two acquires fail on a release that was still under way; a third one shows it plainly. */
+    static const char history[] = INVOKE("acquire", 0, 1) END("ok", "acquire", 0, 2)
+        INVOKE("release", 0, 3) END("ok", "release", 0, 4) INVOKE("acquire", 1, 5)
+            INVOKE("acquire", 2, 5) END("ok", "acquire", 1, 6) INVOKE("release", 1, 7)
+                END("ok", "acquire", 2, 8) END("fail", "release", 1, 9);
+    struct linear_options options = linear_options_default(LINEAR_MUTEX);
+    struct linear_report report = check(history, &options);
+    cr_assert_eq(report.result.verdict, VERDICT_FAIL);
+    cr_assert_eq(report.result.operation_count, 2);
+    cr_assert_eq(report.witnesses[0].invoke.process, 1);
+    cr_assert_eq(report.witnesses[1].invoke.process, 2);
+    cr_assert(report.confirmed && !report.result.helped);
+}
+
 Test(linear_file, two_holders_that_a_search_finds_are_definite_if_nobody_asked_for_a_release)
 {
     static const char definite[] = WENT_ON INVOKE("acquire", 1, 5) END("ok", "acquire", 1, 6);
@@ -138,6 +154,43 @@ Test(linear_file, a_search_names_the_acquires_that_no_release_stands_between)
     cr_assert_eq(report.witnesses[0].invoke.process, 2);
     cr_assert_eq(report.witnesses[1].invoke.process, 3);
     cr_assert(report.confirmed && !report.result.helped);
+}
+
+#define UNTIL(type, f, process, time, until)                                                       \
+    "{:type :" type ", :f :" f ", :process " #process ", :time " #time ", :until " #until "}\n"
+
+/* The order of a history that passes, as words "1 2 3". */
+static void order_of(const char *history, const struct linear_options *options, char *order,
+                     size_t bytes)
+{
+    char path[] = "/tmp/picklock-order-XXXXXX";
+    char written[] = "/tmp/picklock-order-XXXXXX";
+    char memory[WHY_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    int file = mkstemp(path);
+    close(mkstemp(written));
+    cr_assert_eq(write(file, history, strlen(history)), (ssize_t)strlen(history));
+    close(file);
+    struct result result = linear_order_file(path, NULL, options, written, &why);
+    cr_assert(!result_failed(result), "%s", why.data);
+    FILE *read = fopen(written, "r");
+    size_t got = fread(order, 1, bytes - 1, read);
+    order[got] = '\0';
+    fclose(read);
+    unlink(path);
+    unlink(written);
+}
+
+Test(linear_file, the_order_of_leases_waits_for_their_ends_also_where_they_were_extended)
+{
+    /* 0 holds until 50, which it extends from 20; 1 waits for it; 0's release comes too late. */
+    static const char history[] = INVOKE("acquire", 0, 1) UNTIL("ok", "acquire", 0, 2, 20)
+        INVOKE("acquire", 1, 3) INVOKE("extend", 0, 10) UNTIL("ok", "extend", 0, 11, 50)
+            INVOKE("release", 0, 40) UNTIL("ok", "acquire", 1, 60, 90) END("ok", "release", 0, 70);
+    struct linear_options options = linear_options_default(LINEAR_LEASE);
+    char order[64];
+    order_of(history, &options, order, sizeof order);
+    cr_assert(strcmp(order, "0\n2\n5\n") == 0 || strcmp(order, "0\n5\n2\n") == 0, "%s", order);
 }
 
 Test(linear_file, a_search_beyond_its_memory_is_unknown)
