@@ -1,8 +1,7 @@
 /* bench_check.c: how fast histories are judged, and in how much memory. */
 #include "base/assert.h"
-#include "bench/generate_history.h"
+#include "bench/judged.h"
 #include "checker/linear/file.h"
-#include "history/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,93 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BLOCK_EVENTS = 1024 };
-
 static double now_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Of this process alone, so that a busy machine measures the same. */
-static double now_cpu_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-struct measured {
-    double seconds;
-    uint64_t events;
-    struct linear_result result;
-};
-
-/* The check alone: events are made block by block outside the measured time. */
-static struct measured measure_check(const struct generator_options *generated,
-                                     const struct linear_options *options)
-{
-    static struct history_event block[BLOCK_EVENTS];
-    struct generator *generator = generator_open(generated);
-    struct linear *linear = linear_open(options);
-    struct measured measured = {0};
-    size_t count = BLOCK_EVENTS;
-    while (count == BLOCK_EVENTS) {
-        for (count = 0; count < BLOCK_EVENTS && generator_next(generator, &block[count]);) {
-            count++;
-        }
-        double start = now_cpu_seconds();
-        for (size_t i = 0; i < count; i++) {
-            linear_event(linear, &block[i]);
-        }
-        measured.seconds += now_cpu_seconds() - start;
-        measured.events += count;
-    }
-    double start = now_cpu_seconds();
-    linear_finish(linear);
-    measured.seconds += now_cpu_seconds() - start;
-    measured.result = *linear_result(linear);
-    enum verdict wanted = generated->illegal ? VERDICT_FAIL : VERDICT_PASS;
-    if (measured.result.verdict != wanted) {
-        printf("# WRONG: %s\n", verdict_name((enum verdict)measured.result.verdict));
-    }
-    linear_close(linear);
-    generator_close(generator);
-    return measured;
-}
-
-static struct generator_options one_lock(uint64_t operations, uint32_t clients,
-                                         uint32_t unknown_ppm, bool illegal)
-{
-    return (struct generator_options){.operations = operations,
-                                      .locks = 1,
-                                      .clients = clients,
-                                      .unknown_ppm = unknown_ppm,
-                                      .illegal = illegal,
-                                      .seed = 1};
-}
-
-static void write_history(const struct generator_options *generated, const char *path)
-{
-    char memory[WHY_BYTES];
-    struct text why = text_over(memory, sizeof memory);
-    struct history_header header = {.format = HISTORY_FORMAT};
-    struct history_writer *writer = NULL;
-    struct history_event event;
-    struct generator *generator = generator_open(generated);
-    struct result result = history_writer_open(path, &header, &writer, &why);
-    while (!result_failed(result) && generator_next(generator, &event)) {
-        result = history_writer_event(writer, &event, &why);
-    }
-    if (!result_failed(result)) {
-        result = history_writer_close(writer, &why);
-    }
-    generator_close(generator);
-    if (result_failed(result)) {
-        printf("# %s\n", why.data);
-        exit(3);
-    }
 }
 
 /* A process of its own that reads the file and judges it: its seconds and its peak memory. */
@@ -217,39 +134,6 @@ static void bench_small(void)
            (unsigned long long)measured.result.frontier_peak);
 }
 
-/* Porcupine on the same files, where Go and the module are there; 5 s each. */
-static void bench_porcupine(const struct linear_options *options)
-{
-    static const char build[] = "cd bench/porcupine 2>/dev/null && command -v go >/dev/null && "
-                                "go build -o ../../build/porcupine-peer . 2>/dev/null";
-    char path[] = "/tmp/picklock-bench-XXXXXX.jsonl";
-    int status = system(build);
-    if (status != 0) {
-        printf("# porcupine: skipped: Go, or github.com/anishathalye/porcupine v1.3.0, is not "
-               "there\n");
-        return;
-    }
-    int file = mkstemps(path, 6);
-    ASSERT(file >= 0);
-    close(file);
-    for (int i = 0; i < 8; i++) {
-        struct generator_options generated =
-            one_lock(i % 2 == 0 ? 1000 : 10000, 8, i < 4 ? 0 : 50000, i / 2 % 2 == 1);
-        char command[160];
-        write_history(&generated, path);
-        struct measured ours = measure_check(&generated, options);
-        printf("# %llu operations, %u %% unknown, %s: ours %.4f s; porcupine ",
-               (unsigned long long)generated.operations, generated.unknown_ppm / 10000,
-               generated.illegal ? "illegal" : "legal", ours.seconds);
-        fflush(stdout);
-        snprintf(command, sizeof command, "build/porcupine-peer %s 5", path);
-        if (system(command) != 0) {
-            printf("ended with an error\n");
-        }
-    }
-    unlink(path);
-}
-
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "--judge") == 0) {
@@ -262,6 +146,5 @@ int main(int argc, char **argv)
     bench_growth(&options);
     bench_processes("1e6", 1000000);
     bench_processes("1e7", 10000000);
-    bench_porcupine(&options);
     return 0;
 }
