@@ -23,7 +23,7 @@ struct linear_hold hold_empty(void)
                                 .bound_by = {CHAIN_NO_OPERATION, CHAIN_NO_OPERATION}};
 }
 
-static void finding_add(struct linear_finding *finding, uint64_t invoke)
+void finding_add(struct linear_finding *finding, uint64_t invoke)
 {
     for (uint8_t i = 0; i < finding->count; i++) {
         if (finding->operations[i] == invoke) {
@@ -35,8 +35,7 @@ static void finding_add(struct linear_finding *finding, uint64_t invoke)
     }
 }
 
-static void finding_begin(struct linear_finding *finding, enum linear_reason reason,
-                          enum grade grade)
+void finding_begin(struct linear_finding *finding, enum linear_reason reason, enum grade grade)
 {
     ASSERT(reason != LINEAR_LEGAL);
     *finding = (struct linear_finding){.reason = (uint8_t)reason, .grade = (uint8_t)grade};

@@ -42,9 +42,14 @@ struct linear_hold {
     int64_t released_unknown; /* earliest call of a release that ended unknown, else NEVER */
     int64_t until;            /* position of the promised end, else NEVER */
     int64_t bound;            /* the end must not lie behind this, else NEVER */
-    int64_t fence;            /* 0 where unknown */
-    uint64_t acquire;         /* operations are named by the index of their invoke */
-    uint64_t release;         /* the one called at `released` */
+    union {
+        int64_t fence; /* 0 where unknown */
+        struct {       /* semaphore: the open cores beside it, in the order of their grants */
+            uint32_t open_older, open_newer;
+        };
+    };
+    uint64_t acquire; /* operations are named by the index of their invoke */
+    uint64_t release; /* the one called at `released` */
     uint64_t bound_by[2];
     uint32_t logged;  /* the grant's place in the log, from 1; 0: not kept */
     uint32_t pending; /* operations under way on it */
@@ -56,6 +61,7 @@ struct linear_hold {
     bool owner_uncertain; /* reentrant: its owner had an operation of unknown outcome */
     bool asked_again;     /* by another acquire of unknown outcome */
     bool in_chain;
+    bool is_open; /* semaphore: one of the open cores (crowd.h) */
 };
 
 struct linear_chain {
@@ -73,6 +79,10 @@ struct linear_finding {
     bool helped; /* other operations could reconcile these, but are needed elsewhere */
     uint64_t operations[LINEAR_OPERATIONS_SHOWN];
 };
+
+/* Start a finding; name one more operation in it, once, while there is room. */
+void finding_begin(struct linear_finding *finding, enum linear_reason reason, enum grade grade);
+void finding_add(struct linear_finding *finding, uint64_t invoke);
 
 /* One operation that returned. */
 struct linear_moment {

@@ -19,9 +19,9 @@ bool stream_judges(const struct linear *linear)
     case LINEAR_FENCED:
     case LINEAR_REENTRANT_FENCED:
     case LINEAR_LEASE:
+    case LINEAR_SEMAPHORE:
         return true;
     case LINEAR_LEASE_EXACT:
-    case LINEAR_SEMAPHORE:
     case LINEAR_MODELS:
         return false;
     }

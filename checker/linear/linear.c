@@ -135,6 +135,7 @@ void linear_close(struct linear *linear)
     memory_release(linear->holds);
     memory_release(linear->names);
     memory_release(linear->turns.items);
+    memory_release(linear->crowds.nodes);
     memory_release(linear->recent.blocks);
     memory_release(linear->keys);
     memory_release(linear->waiting);

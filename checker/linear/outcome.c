@@ -3,6 +3,11 @@
 
 #include "base/assert.h"
 
+static bool is_semaphore(const struct linear *linear)
+{
+    return linear->options.model == LINEAR_SEMAPHORE;
+}
+
 static bool identity_is_value(const struct identity *identity)
 {
     return (identity->words[2] & 0xff) == 2;
@@ -62,6 +67,9 @@ static void call_release(struct linear *linear, struct stream_slot *slot)
     slot->inner = hold->depth > 1;
     if (!slot->inner) {
         chain_release_called(&linear->keys[slot->resource].chain, hold, slot->called, slot->invoke);
+    }
+    if (is_semaphore(linear)) {
+        crowd_release_called(linear, slot);
     }
 }
 
@@ -128,7 +136,11 @@ static void acquire_granted(struct linear *linear, struct stream_slot *slot,
                     before->released < returned->returned && before->until > returned->returned;
     uint64_t operations[3] = {possible ? before->acquire : 0, possible ? before->release : 0,
                               slot->invoke};
-    chain_grant(&key->chain, linear->holds, slot->hold, returned->returned, &finding);
+    if (is_semaphore(linear)) {
+        crowd_grant(linear, slot, returned->returned, &finding);
+    } else {
+        chain_grant(&key->chain, linear->holds, slot->hold, returned->returned, &finding);
+    }
     find(linear, slot->resource, &finding);
     if (possible) {
         stream_possible(linear, slot->resource, operations, 3);
@@ -229,7 +241,11 @@ static void release_succeeded(struct linear *linear, struct stream_slot *slot,
         return;
     }
     if (hold->grant == GRANT_NONE && key->anonymous > 0) {
-        chain_point(&key->chain, linear->holds, moment, CHAIN_NO_OPERATION, finding);
+        if (is_semaphore(linear)) {
+            crowd_point(linear, slot->resource, moment, CHAIN_NO_OPERATION, finding);
+        } else {
+            chain_point(&key->chain, linear->holds, moment, CHAIN_NO_OPERATION, finding);
+        }
         return;
     }
     bool reused = hold->grant == GRANT_NONE && slot->tainted;
@@ -247,6 +263,7 @@ static void return_release(struct linear *linear, struct stream_slot *slot,
                            const struct stream_return *returned)
 {
     struct linear_hold *hold = &linear->holds[slot->hold];
+    const struct linear_hold before = *hold;
     struct linear_moment moment = {
         .invoke = slot->invoke, .called = slot->called, .returned = returned->returned};
     struct linear_finding finding = {0};
@@ -268,6 +285,9 @@ static void return_release(struct linear *linear, struct stream_slot *slot,
             const uint64_t operations[3] = {hold->acquire, slot->invoke, hold->bound_by[0]};
             stream_possible(linear, slot->resource, operations, 3);
         }
+    }
+    if (is_semaphore(linear)) {
+        crowd_release_returned(linear, slot, &before, &moment, &finding);
     }
     find(linear, slot->resource, &finding);
     hold->pending--;

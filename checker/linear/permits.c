@@ -1,4 +1,5 @@
-/* permits.c: a semaphore whose grants can be told apart: never more than k cores at a time. */
+/* permits.c: a semaphore whose grants can be told apart: never more than k cores at a time. For
+ * what crowd.c cannot tell as events arrive. */
 #include "base/arena.h"
 #include "base/assert.h"
 #include "checker/linear/frontier.h"

@@ -92,6 +92,7 @@ static bool stream_key_ready(struct linear *linear, uint32_t resource)
                 linear->keys[i].turns = turns_empty();
             } else {
                 linear->keys[i].chain = chain_empty();
+                linear->keys[i].crowd = crowd_empty();
             }
         }
     }

@@ -5,6 +5,7 @@
 #ifndef CHECKER_LINEAR_STREAM_H
 #define CHECKER_LINEAR_STREAM_H
 
+#include "checker/linear/crowd.h"
 #include "checker/linear/log.h"
 #include "checker/linear/turns.h"
 
@@ -21,6 +22,7 @@ struct stream_slot {
     bool used;
     bool identified;
     bool clash;   /* acquire: the identity was in use when it was called */
+    bool edge;    /* semaphore release: the end of its core can move from here */
     bool inner;   /* reentrant release: does not end the session */
     bool over;    /* it returned and is being judged */
     bool tainted; /* the identity was let go before, with an operation still unknown */
@@ -57,7 +59,10 @@ struct stream_name {
 
 struct stream_key {
     union {
-        struct linear_chain chain;
+        struct {
+            struct linear_chain chain;
+            struct crowd crowd; /* semaphore */
+        };
         struct turns turns; /* mutex */
     };
     uint32_t anonymous; /* acquires under way or unknown whose value is not known */
@@ -92,6 +97,7 @@ struct linear {
     struct stream_name *names; /* of the holds, by the same index */
     uint32_t hold_count, hold_room, hold_free, name_room;
     struct turns_pool turns;
+    struct crowd_pool crowds;
     struct recent_pool recent;
     struct stream_key *keys;
     uint32_t key_room;

@@ -2,6 +2,7 @@
 #include "checker/linear/linear.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 struct steps {
     struct linear *linear;
@@ -10,15 +11,22 @@ struct steps {
     uint32_t lock;
 };
 
-static struct steps begin(enum linear_model model, size_t bytes_max)
+static struct steps begin_for(enum linear_model model, uint32_t permits, size_t bytes_max)
 {
     struct linear_options options = linear_options_default(model);
+    options.permits = permits;
     options.bytes_max = bytes_max;
     return (struct steps){.linear = linear_open(&options)};
 }
 
-/* One event at a time of its own. */
-static void say(struct steps *steps, int process, enum history_f f, enum history_type type)
+static struct steps begin(enum linear_model model, size_t bytes_max)
+{
+    return begin_for(model, 1, bytes_max);
+}
+
+/* One event at a time of its own, for a value (0: none). */
+static void say_for(struct steps *steps, int process, enum history_f f, enum history_type type,
+                    uint32_t value)
 {
     struct history_event event = {.time_ns = steps->now_ns++,
                                   .index = steps->index++,
@@ -26,8 +34,27 @@ static void say(struct steps *steps, int process, enum history_f f, enum history
                                   .type = (uint8_t)type,
                                   .f = (uint8_t)f,
                                   .process = process,
+                                  .flags = value != 0 ? HISTORY_HAS_VALUE : 0,
                                   .resource = steps->lock};
+    memcpy(event.value.bytes, &value, sizeof value);
     linear_event(steps->linear, &event);
+}
+
+static void say(struct steps *steps, int process, enum history_f f, enum history_type type)
+{
+    say_for(steps, process, f, type, 0);
+}
+
+static void acquire(struct steps *steps, uint32_t value)
+{
+    say_for(steps, 0, HISTORY_ACQUIRE, HISTORY_INVOKE, value);
+    say_for(steps, 0, HISTORY_ACQUIRE, HISTORY_OK, value);
+}
+
+static void release(struct steps *steps, uint32_t value, enum history_type type)
+{
+    say_for(steps, 0, HISTORY_RELEASE, HISTORY_INVOKE, value);
+    say_for(steps, 0, HISTORY_RELEASE, type, value);
 }
 
 static struct linear_result end(struct steps *steps)
@@ -131,5 +158,89 @@ Test(linear_steps, a_fail_says_so_where_the_operations_that_could_reconcile_it_a
     cr_assert_eq(result.operation_count, 2);
     cr_assert_eq(result.operations[0], (uint64_t)1);
     cr_assert_eq(result.operations[1], (uint64_t)2);
+    cr_assert(result.helped);
+}
+
+Test(linear_steps, a_semaphore_is_judged_in_memory_that_does_not_grow_with_settled_holds)
+{
+    struct steps steps = begin_for(LINEAR_SEMAPHORE, 3, (size_t)1 << 18);
+    acquire(&steps, 1);
+    release(&steps, 1, HISTORY_INFO); /* of unknown outcome for good */
+    for (uint32_t value = 2; value < 100000; value++) {
+        acquire(&steps, value);
+        release(&steps, value, value % 30 == 0 ? HISTORY_INFO : HISTORY_FAIL);
+        acquire(&steps, value + 1000000);
+        release(&steps, value, HISTORY_OK);
+        release(&steps, value + 1000000, HISTORY_OK);
+    }
+    struct linear_result result = end(&steps);
+    cr_assert_eq(result.verdict, VERDICT_PASS);
+    cr_assert_eq(result.fast_count, (uint64_t)1);
+}
+
+/* After each release of unknown outcome, k - 1 holds begin, each with one less beside it. */
+Test(linear_steps, of_many_windows_between_two_unknown_releases_one_is_kept)
+{
+    enum { PERMITS = 64, UNKNOWN = 50 };
+    struct steps steps = begin_for(LINEAR_SEMAPHORE, PERMITS, (size_t)1 << 17);
+    uint32_t next = 1;
+    for (int round = 0; round < UNKNOWN; round++) {
+        uint32_t held[PERMITS];
+        acquire(&steps, next);
+        release(&steps, next++, HISTORY_INFO);
+        for (int i = 0; i < PERMITS; i++) {
+            held[i] = next++;
+            acquire(&steps, held[i]);
+        }
+        for (int i = PERMITS - 1; i > 0; i--) {
+            release(&steps, held[i], HISTORY_OK);
+            release(&steps, held[i - 1], HISTORY_OK);
+            held[i - 1] = next++;
+            acquire(&steps, held[i - 1]);
+        }
+        release(&steps, held[0], HISTORY_OK);
+    }
+    cr_assert_eq(end(&steps).verdict, VERDICT_PASS);
+}
+
+Test(linear_steps, a_release_that_came_too_late_shows_that_the_unknown_one_before_had_no_effect)
+{
+    struct steps steps = begin_for(LINEAR_SEMAPHORE, 2, (size_t)1 << 20);
+    acquire(&steps, 1);
+    acquire(&steps, 2);
+    release(&steps, 1, HISTORY_INFO);
+    acquire(&steps, 3);
+    release(&steps, 1, HISTORY_OK);
+    struct linear_result result = end(&steps);
+    cr_assert_eq(result.verdict, VERDICT_FAIL);
+    cr_assert_eq(result.reason, LINEAR_TOO_MANY);
+    cr_assert_eq(result.operation_count, 4);
+    cr_assert_eq(result.operations[3], (uint64_t)8);
+    cr_assert_not(result.helped);
+}
+
+Test(linear_steps, a_crowd_says_so_where_a_release_that_it_needs_is_left_out)
+{
+    struct steps two = begin_for(LINEAR_SEMAPHORE, 2, (size_t)1 << 20);
+    acquire(&two, 1);
+    acquire(&two, 2);
+    release(&two, 1, HISTORY_INFO);
+    release(&two, 2, HISTORY_INFO);
+    acquire(&two, 3);
+    release(&two, 1, HISTORY_OK);
+    release(&two, 2, HISTORY_OK);
+    struct linear_result result = end(&two);
+    cr_assert_eq(result.verdict, VERDICT_FAIL);
+    cr_assert(result.helped);
+    struct steps three = begin_for(LINEAR_SEMAPHORE, 3, (size_t)1 << 20);
+    acquire(&three, 1);
+    acquire(&three, 2);
+    acquire(&three, 3);
+    release(&three, 3, HISTORY_INFO);
+    acquire(&three, 4);
+    release(&three, 3, HISTORY_OK);
+    result = end(&three);
+    cr_assert_eq(result.verdict, VERDICT_FAIL);
+    cr_assert_eq(result.operation_count, 4);
     cr_assert(result.helped);
 }
