@@ -1,6 +1,6 @@
 /* linearizable.c: is there a legal order of all operations, for a lock of leases? Live, and flat.
  */
-#include "checker/linear/chain.h"
+#include "checker/linear/steps/chain.h"
 #include "checker/reasons.h"
 #include "checker/rows.h"
 #include "checker/verdict.h"

@@ -37,6 +37,12 @@ forbid harness/real '#include "harness/sim' 'the worlds see each other only thro
 forbid "$(ls lockcore/*.[ch] lockcore/wrong/*.[ch] | tr '\n' ' ')" '#include "lockcore/drivers' \
     'the lock core knows no driver'
 
+above='linear|settle|file|certificate'
+forbid checker/linear/whole "#include \"checker/linear/(steps/|$above)" \
+    'what judges all operations of a lock does not know how they came'
+forbid checker/linear/steps "#include \"checker/linear/($above)" \
+    'what judges events as they arrive does not know who feeds it'
+
 # only HEADER FILE...: who may include a third-party header
 only() {
     header=$1

@@ -1,5 +1,5 @@
 /* test_linear_log.c: operations that are kept for the algorithms that need all of them. */
-#include "checker/linear/log.h"
+#include "checker/linear/whole/log.h"
 
 #include <criterion/criterion.h>
 

@@ -1,0 +1,148 @@
+/* settle.c: judges what was kept of each resource, and adds to the result. */
+#include "checker/linear/settle.h"
+
+#include "base/arena.h"
+#include "base/assert.h"
+#include "checker/linear/whole/order.h"
+#include "checker/linear/whole/whole.h"
+
+static enum whole_verdict judge(struct whole *whole, struct linear_result *result)
+{
+    bool searched = false;
+    enum whole_verdict verdict = whole_judge(whole, &searched);
+    result->frontier_count += searched ? 1 : 0;
+    result->fast_count += searched ? 0 : 1;
+    if (whole->frontier_peak > result->frontier_peak) {
+        result->frontier_peak = whole->frontier_peak;
+    }
+    return verdict;
+}
+
+static bool order_ready(struct linear *linear, size_t count)
+{
+    if (!linear->options.order) {
+        return true;
+    }
+    size_t bytes = (linear->order_count + count + 1) * sizeof *linear->order;
+    uint64_t *grown = memory_resize(linear->order, bytes);
+    if (grown == NULL) {
+        return false;
+    }
+    linear->order = grown;
+    return true;
+}
+
+static const struct operation *named(const struct whole *whole, uint64_t invoke)
+{
+    for (size_t i = 0; i < whole->count; i++) {
+        if (whole->operations[i].invoke == invoke) {
+            return &whole->operations[i];
+        }
+    }
+    return NULL;
+}
+
+/* Where the holder's own time is up, if it is a lease. */
+static int64_t promised_end(const struct linear_options *options, const struct operation *take)
+{
+    return options->model == LINEAR_LEASE_EXACT ? take->called + 2 * options->ttl_ns : take->until;
+}
+
+/* Nobody gave the lock away: the first of the two was told that it holds, and had not asked for a
+ * release when the second was told so. */
+static bool is_definite(const struct linear *linear, const struct whole *whole)
+{
+    const struct linear_finding *finding = &whole->finding;
+    uint8_t model = linear->options.model;
+    if (finding->count != 2 || model == LINEAR_MUTEX || model == LINEAR_SEMAPHORE) {
+        return false;
+    }
+    const struct operation *first = named(whole, finding->operations[0]);
+    const struct operation *second = named(whole, finding->operations[1]);
+    ASSERT(first != NULL && second != NULL);
+    if (first->returned > second->returned) {
+        const struct operation *swapped = first;
+        first = second;
+        second = swapped;
+    }
+    if (first->kind != OPERATION_TAKE || second->kind != OPERATION_TAKE ||
+        first->name == second->name || promised_end(&linear->options, first) <= second->returned) {
+        return false;
+    }
+    for (size_t i = 0; i < whole->count; i++) {
+        const struct operation *free = &whole->operations[i];
+        bool frees = free->kind == OPERATION_FREE || free->kind == OPERATION_MAYBE_FREE ||
+                     free->kind == OPERATION_NOT_HELD;
+        if (frees && free->name == first->name && free->called < second->returned &&
+            free->returned > first->returned) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < linear->log.ask_count; i++) {
+        const struct ask *ask = &linear->log.asks[i];
+        if (ask->resource == first->resource && ask->name == first->name &&
+            ask->called < second->returned && ask->returned > first->returned) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void judge_resource(struct linear *linear, size_t begin, size_t end)
+{
+    struct operation *operations = &linear->log.operations[begin];
+    uint32_t resource = operations->resource;
+    struct whole whole = {
+        .options = &linear->options, .operations = operations, .count = end - begin};
+    struct arena arena = arena_empty(linear->options.bytes_max);
+    bool ready = order_ready(linear, whole.count);
+    if (linear->options.order && ready) {
+        whole.order = arena_take(&arena, (whole.count + 1) * sizeof *whole.order);
+        ready = whole.order != NULL;
+    }
+    enum whole_verdict verdict = ready ? judge(&whole, &linear->result) : WHOLE_UNKNOWN;
+    if (verdict == WHOLE_ILLEGAL) {
+        ASSERT(whole.finding.reason != LINEAR_LEGAL);
+        linear->keys[resource].limit = LINEAR_LIMIT_NONE;
+        if (linear->result.violations == 0) {
+            whole_refine(&whole);
+            whole.finding.grade =
+                is_definite(linear, &whole) ? GRADE_DEFINITE : whole.finding.grade;
+        }
+        stream_find(linear, resource, &whole.finding);
+    } else if (verdict == WHOLE_UNKNOWN) {
+        linear->result.limit = ready ? whole.limit : (uint8_t)LINEAR_LIMIT_BYTES;
+    }
+    if (verdict == WHOLE_LEGAL && whole.order_count > 0) {
+        ASSERT(order_holds(&whole));
+    }
+    for (size_t i = 0; i < whole.order_count && verdict == WHOLE_LEGAL; i++) {
+        linear->order[linear->order_count++] = operations[whole.order[i]].invoke;
+    }
+    arena_release(&arena);
+}
+
+static bool is_left(const struct linear *linear, uint32_t resource)
+{
+    const struct stream_key *key = &linear->keys[resource];
+    bool all = !linear->judges || linear->options.order;
+    return !key->violated && (all || key->limit != LINEAR_LIMIT_NONE);
+}
+
+void settle_resources(struct linear *linear)
+{
+    struct log *log = &linear->log;
+    log_sort(log);
+    size_t begin = 0;
+    while (begin < log->count) {
+        uint32_t resource = log->operations[begin].resource;
+        size_t end = begin;
+        while (end < log->count && log->operations[end].resource == resource) {
+            end++;
+        }
+        if (is_left(linear, resource)) {
+            judge_resource(linear, begin, end);
+        }
+        begin = end;
+    }
+}

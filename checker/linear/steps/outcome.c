@@ -1,0 +1,329 @@
+/* outcome.c: what a call and a return mean for the holds: the fast paths, as events arrive. */
+#include "checker/linear/steps/stream.h"
+
+#include "base/assert.h"
+
+static bool is_semaphore(const struct linear *linear)
+{
+    return linear->options.model == LINEAR_SEMAPHORE;
+}
+
+static bool identity_is_value(const struct identity *identity)
+{
+    return (identity->words[2] & 0xff) == 2;
+}
+
+/* Two acquires of one identity at a time: its holds cannot be told apart. */
+static void judge_clash(struct linear *linear, const struct stream_slot *slot)
+{
+    stream_limit(linear, slot->resource,
+                 identity_is_value(&slot->identity) ? LINEAR_LIMIT_VALUE_SHARED
+                                                    : LINEAR_LIMIT_OWNER_WENT_ON);
+}
+
+/* The chain says so itself, before a finding is made of what it could not tell. */
+static void find(struct linear *linear, uint32_t resource, const struct linear_finding *finding)
+{
+    if (linear->keys[resource].chain.unclear) {
+        stream_limit(linear, resource, LINEAR_LIMIT_TIE);
+    }
+    if (finding->reason != LINEAR_LEGAL) {
+        stream_find(linear, resource, finding);
+    }
+}
+
+/* Bind an acquire to the hold of its identity, which it may find in use. */
+static void acquire_attach(struct linear *linear, struct stream_slot *slot)
+{
+    slot->hold = hold_find(linear, slot);
+    if (slot->hold == CHAIN_NO_HOLD) {
+        slot->hold = hold_make(linear, slot);
+        if (slot->hold == CHAIN_NO_HOLD) {
+            return;
+        }
+    }
+    struct linear_hold *hold = &linear->holds[slot->hold];
+    hold->pending++;
+    slot->clash = hold->grant != GRANT_NONE;
+    hold->clashes += slot->clash ? 1 : 0;
+    if (!slot->clash) {
+        hold->grant = GRANT_PENDING;
+        hold->asked = slot->called;
+        hold->acquire = slot->invoke;
+    }
+}
+
+static void call_release(struct linear *linear, struct stream_slot *slot)
+{
+    slot->hold = hold_find(linear, slot);
+    if (slot->hold == CHAIN_NO_HOLD) {
+        slot->hold = hold_make(linear, slot);
+        if (slot->hold == CHAIN_NO_HOLD) {
+            return;
+        }
+    }
+    struct linear_hold *hold = &linear->holds[slot->hold];
+    hold->pending++;
+    slot->inner = hold->depth > 1;
+    if (!slot->inner) {
+        chain_release_called(&linear->keys[slot->resource].chain, hold, slot->called, slot->invoke);
+    }
+    if (is_semaphore(linear)) {
+        crowd_release_called(linear, slot);
+    }
+}
+
+void stream_judge_call(struct linear *linear, uint32_t at)
+{
+    struct stream_slot *slot = &linear->slots[at];
+    if (linear->options.model == LINEAR_MUTEX) {
+        turns_call(linear, slot);
+        return;
+    }
+    struct stream_key *key = &linear->keys[slot->resource];
+    if (slot->f == HISTORY_RELEASE) {
+        call_release(linear, slot);
+    } else if (slot->f == HISTORY_ACQUIRE && slot->identified) {
+        acquire_attach(linear, slot);
+    } else if (slot->f == HISTORY_ACQUIRE) {
+        key->anonymous++;
+    }
+    if (linear->reentrant && slot->hold != CHAIN_NO_HOLD) {
+        const struct linear_hold *hold = &linear->holds[slot->hold];
+        if (hold->owner_uncertain || hold->pending > 1) {
+            stream_limit(linear, slot->resource, LINEAR_LIMIT_OWNER_WENT_ON);
+        }
+    }
+}
+
+static void acquire_granted(struct linear *linear, struct stream_slot *slot,
+                            const struct stream_return *returned)
+{
+    struct stream_key *key = &linear->keys[slot->resource];
+    struct linear_hold *hold = &linear->holds[slot->hold];
+    struct linear_finding finding = {0};
+    int64_t fence = linear->fenced ? returned->fence : 0;
+    if (slot->clash && linear->reentrant && hold->grant == GRANT_OK) {
+        chain_grant_again(&key->chain, hold, slot->invoke, fence, &finding);
+        if (linear->options.depth_max > 0 && hold->depth > linear->options.depth_max) {
+            finding = (struct linear_finding){.reason = LINEAR_NO_ORDER,
+                                              .grade = GRADE_NOT_LINEARIZABLE,
+                                              .count = 2,
+                                              .operations = {hold->acquire, slot->invoke}};
+        }
+        find(linear, slot->resource, &finding);
+        return;
+    }
+    if (slot->clash || slot->tainted) {
+        judge_clash(linear, slot);
+        return;
+    }
+    hold->grant = GRANT_OK;
+    hold->depth = 1;
+    hold->fence = fence;
+    hold->until = returned->until;
+    hold->logged = returned->logged;
+    if ((fence != 0 || linear->leased) && hold->released < returned->returned) {
+        stream_limit(linear, slot->resource, LINEAR_LIMIT_TIE);
+    }
+    if (hold->released_ok) {
+        return; /* its release came back first: it held at a point, which was placed */
+    }
+    const struct linear_hold *before =
+        key->chain.last == CHAIN_NO_HOLD ? NULL : &linear->holds[key->chain.last];
+    bool possible = before != NULL && !before->released_ok &&
+                    before->released == before->released_unknown &&
+                    before->released < returned->returned && before->until > returned->returned;
+    uint64_t operations[3] = {possible ? before->acquire : 0, possible ? before->release : 0,
+                              slot->invoke};
+    if (is_semaphore(linear)) {
+        crowd_grant(linear, slot, returned->returned, &finding);
+    } else {
+        chain_grant(&key->chain, linear->holds, slot->hold, returned->returned, &finding);
+    }
+    find(linear, slot->resource, &finding);
+    if (possible) {
+        stream_possible(linear, slot->resource, operations, 3);
+    }
+}
+
+static void acquire_unknown(struct linear *linear, struct stream_slot *slot)
+{
+    struct linear_hold *hold = &linear->holds[slot->hold];
+    if (!slot->clash) {
+        if (slot->tainted) {
+            judge_clash(linear, slot);
+        }
+        hold->grant = GRANT_UNKNOWN;
+    } else if (hold->grant == GRANT_UNKNOWN && !hold->released_ok && !linear->reentrant) {
+        hold->asked_again = true;
+    } else if (!linear->reentrant) {
+        judge_clash(linear, slot);
+    }
+    hold->owner_uncertain = true;
+}
+
+static void acquire_failed(struct linear *linear, struct stream_slot *slot)
+{
+    struct linear_hold *hold = &linear->holds[slot->hold];
+    if (slot->clash) {
+        return;
+    }
+    if (hold->released_ok) {
+        struct linear_finding finding = {.reason = LINEAR_NEVER_ACQUIRED,
+                                         .grade = GRADE_NOT_LINEARIZABLE,
+                                         .count = 2,
+                                         .operations = {slot->invoke, hold->release}};
+        find(linear, slot->resource, &finding);
+    }
+    hold->grant = GRANT_NONE;
+    hold->acquire = CHAIN_NO_OPERATION;
+}
+
+static void return_acquire(struct linear *linear, struct stream_slot *slot,
+                           const struct stream_return *returned)
+{
+    struct stream_key *key = &linear->keys[slot->resource];
+    bool refused = returned->type == HISTORY_FAIL;
+    if (refused && returned->says) {
+        stream_limit(linear, slot->resource, LINEAR_LIMIT_MODEL);
+    }
+    if (!slot->identified) {
+        if (refused || returned->type == HISTORY_OK || returned->named) {
+            key->anonymous--;
+        }
+        if (refused) {
+            return;
+        }
+    }
+    if (slot->hold == CHAIN_NO_HOLD) {
+        acquire_attach(linear, slot);
+    }
+    if (slot->hold == CHAIN_NO_HOLD) {
+        return;
+    }
+    if (returned->type == HISTORY_OK) {
+        acquire_granted(linear, slot, returned);
+    } else if (refused) {
+        acquire_failed(linear, slot);
+    } else {
+        acquire_unknown(linear, slot);
+    }
+    linear->holds[slot->hold].pending--;
+    linear->holds[slot->hold].clashes -= slot->clash ? 1 : 0;
+    hold_drop_if_settled(linear, slot->hold);
+}
+
+/* The earliest call of a release of the same hold that is still under way. */
+static int64_t other_releases(const struct linear *linear, const struct stream_slot *slot)
+{
+    int64_t earliest = POSITION_NEVER;
+    if (linear->holds[slot->hold].pending == 1) {
+        return earliest;
+    }
+    for (uint32_t i = 0; i < linear->slot_count; i++) {
+        const struct stream_slot *other = &linear->slots[i];
+        if (other != slot && other->used && other->f == HISTORY_RELEASE &&
+            other->hold == slot->hold && other->called < earliest) {
+            earliest = other->called;
+        }
+    }
+    return earliest;
+}
+
+static void release_succeeded(struct linear *linear, struct stream_slot *slot,
+                              const struct linear_moment *moment, struct linear_finding *finding)
+{
+    struct stream_key *key = &linear->keys[slot->resource];
+    struct linear_hold *hold = &linear->holds[slot->hold];
+    if (slot->inner) {
+        hold->depth--;
+        return;
+    }
+    if (hold->grant == GRANT_NONE && key->anonymous > 0) {
+        if (is_semaphore(linear)) {
+            crowd_point(linear, slot->resource, moment, CHAIN_NO_OPERATION, finding);
+        } else {
+            chain_point(&key->chain, linear->holds, moment, CHAIN_NO_OPERATION, finding);
+        }
+        return;
+    }
+    bool reused = hold->grant == GRANT_NONE && slot->tainted;
+    if (reused || hold->asked_again || (hold->clashes > 0 && !linear->reentrant)) {
+        judge_clash(linear, slot);
+    }
+    if (linear->leased && hold->grant == GRANT_PENDING) {
+        stream_limit(linear, slot->resource,
+                     LINEAR_LIMIT_TIE); /* how long it held is yet to come */
+    }
+    chain_release_ok(&key->chain, linear->holds, slot->hold, moment, finding);
+}
+
+static void return_release(struct linear *linear, struct stream_slot *slot,
+                           const struct stream_return *returned)
+{
+    struct linear_hold *hold = &linear->holds[slot->hold];
+    const struct linear_hold before = *hold;
+    struct linear_moment moment = {
+        .invoke = slot->invoke, .called = slot->called, .returned = returned->returned};
+    struct linear_finding finding = {0};
+    if (returned->type == HISTORY_OK) {
+        release_succeeded(linear, slot, &moment, &finding);
+    } else if (returned->type == HISTORY_FAIL) {
+        if (!slot->inner) {
+            chain_release_void(&linear->keys[slot->resource].chain, hold, &moment,
+                               other_releases(linear, slot), &finding);
+        }
+        if (returned->says && finding.reason == LINEAR_LEGAL) {
+            chain_release_not_held(hold, &moment, &finding);
+        }
+    } else {
+        hold->owner_uncertain = true;
+        if (slot->inner) {
+            hold->depth--;
+        } else if (chain_release_unknown(hold, slot->called)) {
+            const uint64_t operations[3] = {hold->acquire, slot->invoke, hold->bound_by[0]};
+            stream_possible(linear, slot->resource, operations, 3);
+        }
+    }
+    if (is_semaphore(linear)) {
+        crowd_release_returned(linear, slot, &before, &moment, &finding);
+    }
+    find(linear, slot->resource, &finding);
+    hold->pending--;
+    hold_drop_if_settled(linear, slot->hold);
+}
+
+static void return_extend(struct linear *linear, struct stream_slot *slot,
+                          const struct stream_return *returned)
+{
+    slot->hold = hold_find(linear, slot);
+    if (slot->hold == CHAIN_NO_HOLD || returned->type != HISTORY_OK ||
+        returned->until == POSITION_NEVER) {
+        return;
+    }
+    struct linear_moment moment = {.invoke = slot->invoke,
+                                   .called = slot->called,
+                                   .returned = returned->returned,
+                                   .until = returned->until};
+    struct linear_finding finding = {0};
+    chain_until(&linear->keys[slot->resource].chain, linear->holds, slot->hold, &moment, &finding);
+    stream_log_until(linear, &linear->holds[slot->hold]);
+    find(linear, slot->resource, &finding);
+}
+
+void stream_judge_return(struct linear *linear, const struct stream_return *returned)
+{
+    struct stream_slot *slot = &linear->slots[returned->slot];
+    if (linear->options.model == LINEAR_MUTEX) {
+        turns_return(linear, slot, returned);
+    } else if (slot->f == HISTORY_ACQUIRE) {
+        return_acquire(linear, slot, returned);
+    } else if (slot->f == HISTORY_RELEASE && slot->hold != CHAIN_NO_HOLD) {
+        return_release(linear, slot, returned);
+    } else if (slot->f == HISTORY_EXTEND) {
+        return_extend(linear, slot, returned);
+    } else if (slot->f == HISTORY_OBSERVE && returned->type == HISTORY_OK) {
+        stream_limit(linear, slot->resource, LINEAR_LIMIT_MODEL);
+    }
+}

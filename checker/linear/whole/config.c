@@ -1,0 +1,101 @@
+/* config.c: a hash set over an array. */
+#include "checker/linear/whole/config.h"
+
+#include "base/arena.h"
+#include "base/assert.h"
+
+#include <string.h>
+
+enum { CONFIG_KEY_BYTES = offsetof(struct config, spent) };
+
+static uint64_t config_hash(const struct config_set *set, const struct config *config)
+{
+    uint64_t hash = config->eternal;
+    uint64_t word;
+    for (size_t i = 0; i + 8 <= sizeof config->state; i += 8) {
+        memcpy(&word, (const char *)&config->state + i, 8);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    for (uint32_t i = 0; i < set->key_words; i++) {
+        hash = (hash ^ config->words[i]) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return table_mix(hash);
+}
+
+static bool config_equal(const struct config_set *set, const struct config *a,
+                         const struct config *b)
+{
+    return memcmp(a, b, CONFIG_KEY_BYTES) == 0 &&
+           memcmp(a->words, b->words, set->key_words * sizeof(uint64_t)) == 0;
+}
+
+static bool config_set_grow(struct config_set *set)
+{
+    uint32_t room = set->room == 0 ? 64 : 2 * set->room;
+    size_t bytes = room * config_bytes(set->words);
+    if (set->room >= (uint32_t)1 << 28 || bytes + 2 * room * sizeof(uint32_t) > set->bytes_max) {
+        return false;
+    }
+    unsigned char *items = memory_resize(set->items, bytes);
+    if (items == NULL) {
+        return false;
+    }
+    set->items = items;
+    uint32_t *index = memory_resize(set->index, 2 * room * sizeof *index);
+    if (index == NULL) {
+        return false;
+    }
+    set->index = index;
+    set->room = room;
+    set->index_mask = 2 * room - 1;
+    memset(index, 0, 2 * room * sizeof *index);
+    for (uint32_t i = 0; i < set->count; i++) {
+        uint32_t at = (uint32_t)config_hash(set, config_at(set, i)) & set->index_mask;
+        while (index[at] != 0) {
+            at = (at + 1) & set->index_mask;
+        }
+        index[at] = i + 1;
+    }
+    return true;
+}
+
+bool config_set_put(struct config_set *set, const struct config *config, uint32_t *at)
+{
+    *at = UINT32_MAX;
+    if (set->count == set->room && !config_set_grow(set)) {
+        return false;
+    }
+    uint32_t place = (uint32_t)config_hash(set, config) & set->index_mask;
+    while (set->index[place] != 0) {
+        struct config *old = config_at(set, set->index[place] - 1);
+        if (config_equal(set, old, config)) {
+            if (config->spent < old->spent) {
+                memcpy(old, config, config_bytes(set->words));
+                *at = set->index[place] - 1;
+            }
+            return true;
+        }
+        place = (place + 1) & set->index_mask;
+    }
+    *at = set->count++;
+    set->index[place] = set->count;
+    memcpy(config_at(set, *at), config, config_bytes(set->words));
+    return true;
+}
+
+void config_set_clear(struct config_set *set)
+{
+    if (set->count > 0) {
+        memset(set->index, 0, ((size_t)set->index_mask + 1) * sizeof *set->index);
+    }
+    set->count = 0;
+}
+
+void config_set_release(struct config_set *set)
+{
+    memory_release(set->items);
+    memory_release(set->index);
+    *set = (struct config_set){0};
+}

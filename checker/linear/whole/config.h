@@ -1,0 +1,47 @@
+/*
+ * config.h: a set of configurations of the frontier engine. Of two that are equal but for what is
+ * left of interchangeable unknown operations, only the richer one is kept.
+ */
+#ifndef CHECKER_LINEAR_CONFIG_H
+#define CHECKER_LINEAR_CONFIG_H
+
+#include "checker/linear/whole/state.h"
+
+/* Followed by `words` words: first the set of placed pending operations, then the counters. */
+struct config {
+    struct lock_state state;
+    uint32_t eternal; /* an unknown acquire is left that nothing can end */
+    uint32_t spent;   /* the less the better: ghosts that were used, or counters of a mutex */
+    uint32_t trail;   /* how it came about, for the legal order */
+    uint32_t expanded;
+    uint64_t words[];
+};
+
+struct config_set {
+    unsigned char *items; /* owned */
+    uint32_t *index;      /* owned; 0: empty, else item + 1 */
+    uint32_t count, room, index_mask;
+    uint32_t words;     /* of each */
+    uint32_t key_words; /* of these, how many tell two configurations apart */
+    size_t bytes_max;
+};
+
+static inline size_t config_bytes(uint32_t words)
+{
+    return sizeof(struct config) + words * sizeof(uint64_t);
+}
+
+static inline struct config *config_at(const struct config_set *set, uint32_t i)
+{
+    return (struct config *)(void *)(set->items + i * config_bytes(set->words));
+}
+
+/*
+ * Put a copy of `config` in, unless an equal one is there that spent no more. *at is the item that
+ * was written, or UINT32_MAX. False at the memory limit.
+ */
+bool config_set_put(struct config_set *set, const struct config *config, uint32_t *at);
+void config_set_clear(struct config_set *set);
+void config_set_release(struct config_set *set);
+
+#endif

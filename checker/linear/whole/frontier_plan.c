@@ -1,0 +1,164 @@
+/* frontier_plan.c: what the frontier engine finds out before it goes through the events. */
+#include "checker/linear/whole/frontier_inside.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+
+static int compare_returns(const void *left, const void *right, void *context)
+{
+    const struct whole *whole = context;
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    int64_t x = whole->operations[a].returned;
+    int64_t y = whole->operations[b].returned;
+    return x != y ? (x < y ? -1 : 1) : (a > b) - (a < b);
+}
+
+uint32_t *whole_by_return(struct whole *whole, size_t *count)
+{
+    uint32_t *list = memory_resize(NULL, (whole->count + 1) * sizeof *list);
+    *count = 0;
+    for (size_t i = 0; list != NULL && i < whole->count; i++) {
+        if (whole->operations[i].returned != POSITION_NEVER) {
+            list[(*count)++] = (uint32_t)i;
+        }
+    }
+    if (list != NULL) {
+        qsort_r(list, *count, sizeof *list, compare_returns, whole);
+    }
+    return list;
+}
+
+/* ---- what is known before the sweep ------------------------------------------------------- */
+
+static uint32_t someone_of(struct frontier *frontier, struct table *table, uint32_t identity)
+{
+    if (is_mutex(frontier)) {
+        identity = 0;
+    }
+    uint64_t hash = table_mix((uint64_t)identity + 1);
+    struct table_walk walk = table_walk_begin(table, hash);
+    uint32_t found = table_walk_next(table, &walk);
+    if (found != TABLE_NONE) {
+        return found; /* the hash of a 32-bit number is one to one */
+    }
+    if (!table_put(table, hash, frontier->someone_count, SIZE_MAX)) {
+        frontier->exhausted = true;
+        return 0;
+    }
+    frontier->someone[frontier->someone_count] = (struct someone){.track = NO_TRACK};
+    return frontier->someone_count++;
+}
+
+static void name_owners(struct frontier *frontier)
+{
+    struct table table = {0};
+    struct whole *whole = frontier->whole;
+    for (size_t i = 0; i < whole->count && !frontier->exhausted; i++) {
+        struct operation *operation = &whole->operations[i];
+        frontier->owners[i] = someone_of(frontier, &table, operation->identity);
+        operation->identity = frontier->owners[i] + 1;
+        struct someone *owner = &frontier->someone[frontier->owners[i]];
+        bool unknown = operation_is_unknown(operation);
+        owner->events += unknown ? 1 : 2;
+        owner->uncertain = owner->uncertain || unknown;
+        owner->for_good = is_mutex(frontier) || whole->options->model == LINEAR_SEMAPHORE ||
+                          whole->options->order;
+        frontier->observed = frontier->observed || operation->kind == OPERATION_BUSY ||
+                             operation->kind == OPERATION_SEEN_HELD;
+    }
+    table_release(&table);
+}
+
+/* How many pending operations and counters there are at most at a time. */
+static void size_configs(struct frontier *frontier)
+{
+    struct whole *whole = frontier->whole;
+    uint32_t pending = 0, pending_max = 1, tracked = 0, tracked_max = 1;
+    size_t next_return = 0;
+    for (uint32_t i = 0; i < frontier->someone_count; i++) {
+        frontier->someone[i].left = frontier->someone[i].events;
+    }
+    for (size_t i = 0; i < whole->count; i++) {
+        const struct operation *operation = &whole->operations[i];
+        while (next_return < frontier->return_count) {
+            uint32_t r = frontier->by_return[next_return];
+            if (whole->operations[r].returned > operation->called) {
+                break;
+            }
+            struct someone *owner = &frontier->someone[frontier->owners[r]];
+            owner->left--;
+            bool ends = is_over(owner);
+            tracked -= ends ? 1 : 0;
+            owner->track = ends ? NO_TRACK : owner->track;
+            pending--;
+            next_return++;
+        }
+        struct someone *owner = &frontier->someone[frontier->owners[i]];
+        owner->left--;
+        if (!operation_is_unknown(operation)) {
+            pending++;
+        } else if (owner->track == NO_TRACK) {
+            tracked++;
+            owner->track = 0;
+        }
+        pending_max = pending > pending_max ? pending : pending_max;
+        tracked_max = tracked > tracked_max ? tracked : tracked_max;
+        if (is_over(owner)) {
+            tracked--;
+            owner->track = NO_TRACK;
+        }
+    }
+    for (uint32_t i = 0; i < frontier->someone_count; i++) {
+        frontier->someone[i].track = NO_TRACK;
+        frontier->someone[i].left = frontier->someone[i].events;
+    }
+    frontier->slot_words = (pending_max + 63) / 64;
+    frontier->track_count = tracked_max;
+}
+
+void *frontier_take(struct frontier *frontier, size_t bytes)
+{
+    void *piece = arena_take(&frontier->arena, bytes);
+    if (piece == NULL) {
+        frontier->exhausted = true;
+    }
+    return piece;
+}
+
+void frontier_prepare(struct frontier *frontier)
+{
+    size_t count = frontier->whole->count;
+    frontier->owners = frontier_take(frontier, count * sizeof *frontier->owners);
+    frontier->someone = frontier_take(frontier, (count + 1) * sizeof *frontier->someone);
+    frontier->operation_slot = frontier_take(frontier, count * sizeof *frontier->operation_slot);
+    frontier->by_return = whole_by_return(frontier->whole, &frontier->return_count);
+    if (frontier->exhausted || frontier->by_return == NULL) {
+        frontier->exhausted = true;
+        return;
+    }
+    name_owners(frontier);
+    size_configs(frontier);
+    uint32_t slots = 64 * frontier->slot_words;
+    frontier->slot_operation = frontier_take(frontier, slots * sizeof *frontier->slot_operation);
+    frontier->slots_used =
+        frontier_take(frontier, frontier->slot_words * sizeof *frontier->slots_used);
+    frontier->track_owner =
+        frontier_take(frontier, frontier->track_count * sizeof *frontier->track_owner);
+    uint32_t words = frontier->slot_words + frontier->track_count;
+    frontier->scratch = frontier_take(frontier, config_bytes(words));
+    if (frontier->exhausted) {
+        return;
+    }
+    for (uint32_t i = 0; i < frontier->track_count; i++) {
+        frontier->track_owner[i] = NO_TRACK;
+    }
+    frontier->now.words = frontier->next.words = words;
+    frontier->now.key_words = frontier->next.key_words =
+        is_mutex(frontier) ? frontier->slot_words : words;
+    frontier->now.bytes_max = frontier->next.bytes_max = frontier->whole->options->bytes_max / 2;
+    uint32_t at;
+    frontier->scratch->trail = UINT32_MAX;
+    frontier->exhausted = !config_set_put(&frontier->now, frontier->scratch, &at);
+}
