@@ -13,7 +13,7 @@
  * searched, within a bound: with mixed lengths that is sequencing with release times and deadlines,
  * which is NP-hard.
  */
-enum { SEARCH_STEPS_MAX = 1 << 20, SEARCH_OPEN_MAX = 64 };
+enum { SEARCH_STEPS_MAX = 1 << 20, SEARCH_STEPS_EACH = 16, SEARCH_OPEN_MAX = 64 };
 
 struct job {
     int64_t start_min, start_max;
@@ -199,7 +199,7 @@ static enum whole_verdict search(struct whole *whole, const struct jobs *jobs, s
         if (choice->base == jobs->count) {
             return WHOLE_LEGAL;
         }
-        if (++steps > SEARCH_STEPS_MAX) {
+        if (++steps > SEARCH_STEPS_MAX + SEARCH_STEPS_EACH * jobs->count) {
             whole->limit = LINEAR_LIMIT_BYTES;
             return WHOLE_UNKNOWN;
         }
@@ -242,6 +242,26 @@ static enum whole_verdict place_in_order(struct whole *whole, const struct jobs 
     return WHOLE_LEGAL;
 }
 
+/* What a job holds whatever its start, [start_max, end(start_min)], must not meet another's. */
+static enum whole_verdict check_forced(struct whole *whole, const struct jobs *jobs)
+{
+    const struct job *before = NULL; /* of those so far the one whose forced part ends last */
+    for (size_t i = 0; i < jobs->count; i++) {
+        const struct job *job = &jobs->list[i];
+        int64_t end = job_end(job, job->start_min);
+        if (end <= job->start_max) {
+            continue;
+        }
+        int64_t held_until = before == NULL ? INT64_MIN : job_end(before, before->start_min);
+        if (held_until > job->start_max) {
+            return refuse(whole, LINEAR_TWO_HOLDS,
+                          (const struct operation *[3]){before->take, before->free, job->take});
+        }
+        before = job;
+    }
+    return WHOLE_LEGAL;
+}
+
 static enum whole_verdict place(struct whole *whole, struct jobs *jobs, struct arena *arena)
 {
     bool ordered = true;
@@ -258,6 +278,9 @@ static enum whole_verdict place(struct whole *whole, struct jobs *jobs, struct a
     }
     if (ordered) {
         return place_in_order(whole, jobs);
+    }
+    if (check_forced(whole, jobs) == WHOLE_ILLEGAL) {
+        return WHOLE_ILLEGAL; /* whatever the order of the others */
     }
     struct choice *stack = arena_take(arena, (jobs->count + 1) * sizeof *stack);
     whole->limit = LINEAR_LIMIT_BYTES;

@@ -116,9 +116,13 @@ static void list_named(const struct whole *whole, struct candidates *candidates)
             }
         }
     }
+    bool holds = finding->reason == LINEAR_TWO_HOLDS; /* told best by two takes */
     for (int i = 1; i < candidates->count; i++) {
         const struct operation *first = candidates->list[0];
-        if (latest_of(candidates->list[i]) > latest_of(first)) {
+        const struct operation *other = candidates->list[i];
+        bool same = !holds || class_of(other) == class_of(first);
+        bool later = latest_of(other) > latest_of(first);
+        if (same ? later : class_of(other) == 0) {
             candidates->list[0] = candidates->list[i];
             candidates->list[i] = first;
         }
