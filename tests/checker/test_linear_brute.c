@@ -297,6 +297,10 @@ COMPARE(reentrant, LINEAR_ENGINE_AUTO, .name = "reentrant",
         .rules = {.model = BRUTE_REENTRANT, .not_held = true}, .retired = true)
 COMPARE(reentrant_goes_on, LINEAR_ENGINE_AUTO, .name = "reentrant, going on",
         .rules = {.model = BRUTE_REENTRANT, .strong = true})
+COMPARE(reentrant_goes_on_weakly, LINEAR_ENGINE_AUTO, .name = "reentrant, going on, weak",
+        .rules = {.model = BRUTE_REENTRANT, .not_held = true})
+COMPARE(reentrant_fenced_goes_on, LINEAR_ENGINE_AUTO, .name = "reentrant-fenced, going on",
+        .rules = {.model = BRUTE_REENTRANT_FENCED})
 COMPARE(fenced, LINEAR_ENGINE_AUTO, .name = "fenced",
         .rules = {.model = BRUTE_FENCED, .not_held = true}, .values = true)
 COMPARE(reentrant_fenced, LINEAR_ENGINE_AUTO, .name = "reentrant-fenced",

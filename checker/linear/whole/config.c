@@ -31,6 +31,18 @@ static bool config_equal(const struct config_set *set, const struct config *a,
            memcmp(a->words, b->words, set->key_words * sizeof(uint64_t)) == 0;
 }
 
+/* Whether `a` used no more than `b` of anything. */
+static bool config_as_rich(const struct config_set *set, const struct config *a,
+                           const struct config *b)
+{
+    bool rich = a->spent <= b->spent;
+    for (uint32_t i = set->key_words; i < set->words && rich; i++) {
+        rich = (uint32_t)a->words[i] <= (uint32_t)b->words[i] &&
+               a->words[i] >> 32 <= b->words[i] >> 32;
+    }
+    return rich;
+}
+
 static bool config_set_grow(struct config_set *set)
 {
     uint32_t room = set->room == 0 ? 64 : 2 * set->room;
@@ -68,16 +80,26 @@ bool config_set_put(struct config_set *set, const struct config *config, uint32_
         return false;
     }
     uint32_t place = (uint32_t)config_hash(set, config) & set->index_mask;
-    while (set->index[place] != 0) {
+    for (; set->index[place] != 0; place = (place + 1) & set->index_mask) {
         struct config *old = config_at(set, set->index[place] - 1);
-        if (config_equal(set, old, config)) {
-            if (config->spent < old->spent) {
-                memcpy(old, config, config_bytes(set->words));
-                *at = set->index[place] - 1;
-            }
-            return true;
+        if (old->life == CONFIG_DEAD || !config_equal(set, old, config)) {
+            continue;
         }
-        place = (place + 1) & set->index_mask;
+        if (config_as_rich(set, old, config)) {
+            return true; /* and none of the others is poorer, or it would not be here */
+        }
+        if (!config_as_rich(set, config, old)) {
+            continue;
+        }
+        if (*at == UINT32_MAX) {
+            *at = set->index[place] - 1;
+            memcpy(old, config, config_bytes(set->words));
+        } else {
+            old->life = CONFIG_DEAD;
+        }
+    }
+    if (*at != UINT32_MAX) {
+        return true;
     }
     *at = set->count++;
     set->index[place] = set->count;

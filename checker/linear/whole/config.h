@@ -1,19 +1,23 @@
 /*
- * config.h: a set of configurations of the frontier engine. Of two that are equal but for what is
- * left of interchangeable unknown operations, only the richer one is kept.
+ * config.h: a set of configurations of the frontier engine. Whatever can follow on one can follow
+ * on another in the same state that used no more unknown operations of anyone: of two such, only
+ * the richer one is kept.
  */
 #ifndef CHECKER_LINEAR_CONFIG_H
 #define CHECKER_LINEAR_CONFIG_H
 
 #include "checker/linear/whole/state.h"
 
-/* Followed by `words` words: first the set of placed pending operations, then the counters. */
+enum config_life { CONFIG_OPEN, CONFIG_EXPANDED, CONFIG_DEAD /* a richer one came */ };
+
+/* Followed by `words` words: first the set of placed pending operations, then the counters: two
+ * halves each, of unknown acquires and releases that were used. */
 struct config {
     struct lock_state state;
     uint32_t eternal; /* an unknown acquire is left that nothing can end */
     uint32_t spent;   /* the less the better: ghosts that were used, or counters of a mutex */
     uint32_t trail;   /* how it came about, for the legal order */
-    uint32_t expanded;
+    uint32_t life;    /* enum config_life */
     uint64_t words[];
 };
 
@@ -22,7 +26,7 @@ struct config_set {
     uint32_t *index;      /* owned; 0: empty, else item + 1 */
     uint32_t count, room, index_mask;
     uint32_t words;     /* of each */
-    uint32_t key_words; /* of these, how many tell two configurations apart */
+    uint32_t key_words; /* of these, the set of placed operations; behind it stand the counters */
     size_t bytes_max;
 };
 
@@ -37,7 +41,7 @@ static inline struct config *config_at(const struct config_set *set, uint32_t i)
 }
 
 /*
- * Put a copy of `config` in, unless an equal one is there that spent no more. *at is the item that
+ * Put a copy of `config` in, unless one is there that is as rich. *at is the item that
  * was written, or UINT32_MAX. False at the memory limit.
  */
 bool config_set_put(struct config_set *set, const struct config *config, uint32_t *at);

@@ -63,7 +63,7 @@ static void absorb_observers(struct frontier *frontier, struct config *config)
 static void put_scratch(struct frontier *frontier, struct config_set *set, uint32_t *first_open)
 {
     uint32_t at;
-    frontier->scratch->expanded = 0;
+    frontier->scratch->life = CONFIG_OPEN;
     if (!config_set_put(set, frontier->scratch, &at)) {
         frontier->exhausted = true;
         return;
@@ -111,6 +111,10 @@ static bool try_unknown(struct frontier *frontier, uint32_t at, uint32_t track, 
     }
     struct operation unknown = {.kind = frees ? OPERATION_MAYBE_FREE : OPERATION_MAYBE_TAKE,
                                 .identity = owner + 1};
+    if (!frees && !frontier->nests && state_is_held_by(&config->state, unknown.identity) &&
+        frontier->whole->options->model != LINEAR_SEMAPHORE) {
+        return false;
+    }
     struct lock_state state = config->state;
     if (!state_apply(&state, frontier->whole->options, &unknown)) {
         return false;
@@ -208,15 +212,16 @@ static void settle_return(struct frontier *frontier, uint32_t due)
     uint32_t first_open = 0;
     config_set_clear(&frontier->next);
     for (uint32_t i = 0; i < frontier->now.count; i++) {
-        config_at(&frontier->now, i)->expanded = 0;
+        struct config *config = config_at(&frontier->now, i);
+        config->life = config->life == CONFIG_DEAD ? CONFIG_DEAD : CONFIG_OPEN;
     }
     while (first_open < frontier->now.count && !frontier->exhausted) {
         uint32_t at = first_open++;
         struct config *config = config_at(&frontier->now, at);
-        if (config->expanded != 0) {
+        if (config->life != CONFIG_OPEN) {
             continue;
         }
-        config->expanded = 1;
+        config->life = CONFIG_EXPANDED;
         bool placed = is_placed(config, due);
         if (placed) {
             copy_to_scratch(frontier, config);
@@ -264,6 +269,9 @@ static void retire(struct frontier *frontier, uint32_t owner)
     most = frontier->observed ? most : 0;
     config_set_clear(&frontier->next);
     for (uint32_t i = 0; i < frontier->now.count && !frontier->exhausted; i++) {
+        if (config_at(&frontier->now, i)->life == CONFIG_DEAD) {
+            continue;
+        }
         copy_to_scratch(frontier, config_at(&frontier->now, i));
         struct config *config = frontier->scratch;
         uint32_t used_takes = (uint32_t)config->words[word];
@@ -319,6 +327,9 @@ static void call_known(struct frontier *frontier, uint32_t operation)
     }
     config_set_clear(&frontier->next);
     for (uint32_t i = 0; i < frontier->now.count && !frontier->exhausted; i++) {
+        if (config_at(&frontier->now, i)->life == CONFIG_DEAD) {
+            continue;
+        }
         copy_to_scratch(frontier, config_at(&frontier->now, i));
         absorb_observers(frontier, frontier->scratch);
         put_scratch(frontier, &frontier->next, NULL);
@@ -392,7 +403,11 @@ static enum whole_verdict sweep(struct frontier *frontier)
 static void write_order(struct frontier *frontier)
 {
     struct whole *whole = frontier->whole;
-    uint32_t at = config_at(&frontier->now, 0)->trail;
+    uint32_t alive = 0;
+    while (config_at(&frontier->now, alive)->life == CONFIG_DEAD) {
+        alive++;
+    }
+    uint32_t at = config_at(&frontier->now, alive)->trail;
     size_t count = 0;
     for (; at != UINT32_MAX; at = frontier->trail[at].before) {
         whole->order[count++] = frontier->trail[at].operation;

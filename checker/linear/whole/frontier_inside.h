@@ -54,6 +54,7 @@ struct frontier {
     uint32_t trail_count, trail_room;
     uint32_t ghosts; /* complete ghosts that some configuration may use */
     bool observed;   /* some operation sees that the lock is held */
+    bool nests;      /* how long a hold lasts can be seen, or it keeps its fence */
     bool exhausted;  /* the memory limit is reached */
 };
 

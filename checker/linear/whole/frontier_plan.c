@@ -67,6 +67,8 @@ static void name_owners(struct frontier *frontier)
                           whole->options->order;
         frontier->observed = frontier->observed || operation->kind == OPERATION_BUSY ||
                              operation->kind == OPERATION_SEEN_HELD;
+        frontier->nests = frontier->nests || frontier->observed ||
+                          operation->kind == OPERATION_SEEN_OWNER || operation->fence != 0;
     }
     table_release(&table);
 }
@@ -155,8 +157,7 @@ void frontier_prepare(struct frontier *frontier)
         frontier->track_owner[i] = NO_TRACK;
     }
     frontier->now.words = frontier->next.words = words;
-    frontier->now.key_words = frontier->next.key_words =
-        is_mutex(frontier) ? frontier->slot_words : words;
+    frontier->now.key_words = frontier->next.key_words = frontier->slot_words;
     frontier->now.bytes_max = frontier->next.bytes_max = frontier->whole->options->bytes_max / 2;
     uint32_t at;
     frontier->scratch->trail = UINT32_MAX;
