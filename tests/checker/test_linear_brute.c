@@ -284,6 +284,12 @@ COMPARE(owner_process, LINEAR_ENGINE_AUTO, .name = "owner by process",
         .rules = {.model = BRUTE_OWNER, .not_held = true}, .retired = true)
 COMPARE(owner_process_goes_on, LINEAR_ENGINE_AUTO, .name = "owner by process, going on",
         .rules = {.model = BRUTE_OWNER, .not_held = true, .strong = true})
+COMPARE(owner_process_goes_on_weakly, LINEAR_ENGINE_AUTO, .name = "owner by process, weak",
+        .rules = {.model = BRUTE_OWNER, .not_held = true})
+COMPARE(owner_process_searched, LINEAR_ENGINE_FRONTIER, .name = "owner by process, frontier",
+        .rules = {.model = BRUTE_OWNER})
+COMPARE(reentrant_searched, LINEAR_ENGINE_FRONTIER, .name = "reentrant frontier",
+        .rules = {.model = BRUTE_REENTRANT, .not_held = true})
 COMPARE(mutex, LINEAR_ENGINE_AUTO, .name = "mutex", .rules = {.model = BRUTE_MUTEX}, .steps = 100)
 COMPARE(mutex_forgiven, LINEAR_ENGINE_AUTO, .name = "mutex released",
         .rules = {.model = BRUTE_MUTEX, .forgive = true}, .steps = 100)

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { UNKNOWN_MAX = 5000 };
+enum { UNKNOWN_MAX = 5000, CLIENTS = 24 };
 
 /* One operation by process `process` for a value, from `time` to `time` + 1. */
 static void operate(struct linear *linear, enum history_f f, uint32_t value, int32_t process,
@@ -87,4 +87,58 @@ Test(linear_holds, a_value_that_was_settled_with_an_operation_unknown_is_not_new
     linear_finish(linear);
     cr_expect_eq(linear_result(linear)->limit, LINEAR_LIMIT_VALUE_SHARED);
     linear_close(linear);
+}
+
+/* One event of a process that is its own owner. */
+static void tell(struct linear *linear, enum history_f f, int32_t process, enum history_type type)
+{
+    static uint64_t index;
+    index++;
+    struct history_event event = {.index = index,
+                                  .time_ns = (int64_t)index,
+                                  .kind = HISTORY_OP,
+                                  .type = (uint8_t)type,
+                                  .f = (uint8_t)f,
+                                  .process = process};
+    linear_event(linear, &event);
+}
+
+/* Every client has an unknown release to spend while all of them wait for the lock. */
+static struct linear_result wait_with_unknown_releases(enum linear_model model)
+{
+    struct linear_options options = linear_options_default(model);
+    options.log_bytes_max = (size_t)1 << 24;
+    struct linear *linear = linear_open(&options);
+    for (int32_t i = 0; i < CLIENTS; i++) {
+        tell(linear, HISTORY_ACQUIRE, i, HISTORY_INVOKE);
+        tell(linear, HISTORY_ACQUIRE, i, HISTORY_OK);
+        tell(linear, HISTORY_RELEASE, i, HISTORY_INVOKE);
+        tell(linear, HISTORY_RELEASE, i, HISTORY_INFO);
+    }
+    for (int round = 0; round < 4; round++) {
+        for (int32_t i = 0; i < CLIENTS; i++) {
+            tell(linear, HISTORY_ACQUIRE, i, HISTORY_INVOKE);
+        }
+        for (int32_t i = 0; i < CLIENTS; i++) {
+            tell(linear, HISTORY_ACQUIRE, i, HISTORY_OK);
+            tell(linear, HISTORY_RELEASE, i, HISTORY_INVOKE);
+            tell(linear, HISTORY_RELEASE, i, HISTORY_OK);
+        }
+    }
+    linear_finish(linear);
+    struct linear_result result = *linear_result(linear);
+    linear_close(linear);
+    return result;
+}
+
+Test(linear_holds, waiting_clients_with_unknown_releases_are_not_tried_as_sets)
+{
+    static const enum linear_model models[] = {LINEAR_OWNER, LINEAR_REENTRANT};
+    for (int i = 0; i < 2; i++) {
+        struct linear_result result = wait_with_unknown_releases(models[i]);
+        cr_expect_eq(result.verdict, VERDICT_PASS);
+        cr_expect_eq(result.frontier_count, (uint64_t)1, "it is not searched any more");
+        cr_expect_leq(result.frontier_peak, (uint64_t)(8 * CLIENTS), "%d configurations",
+                      (int)result.frontier_peak);
+    }
 }

@@ -31,11 +31,11 @@ static bool config_equal(const struct config_set *set, const struct config *a,
            memcmp(a->words, b->words, set->key_words * sizeof(uint64_t)) == 0;
 }
 
-/* Whether `a` used no more than `b` of anything. */
+/* Whether `a` used no more than `b` of anything, and was free as lately. */
 static bool config_as_rich(const struct config_set *set, const struct config *a,
                            const struct config *b)
 {
-    bool rich = a->spent <= b->spent;
+    bool rich = a->spent <= b->spent && a->free_at >= b->free_at;
     for (uint32_t i = set->key_words; i < set->words && rich; i++) {
         rich = (uint32_t)a->words[i] <= (uint32_t)b->words[i] &&
                a->words[i] >> 32 <= b->words[i] >> 32;

@@ -17,6 +17,7 @@ struct config {
     uint32_t eternal; /* an unknown acquire is left that nothing can end */
     uint32_t spent;   /* the less the better: ghosts that were used, or counters of a mutex */
     uint32_t trail;   /* how it came about, for the legal order */
+    int64_t free_at;  /* a moment at which the lock was free; the later the better */
     uint32_t life;    /* enum config_life */
     uint64_t words[];
 };

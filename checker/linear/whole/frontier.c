@@ -76,6 +76,10 @@ static void put_scratch(struct frontier *frontier, struct config_set *set, uint3
 static void copy_to_scratch(struct frontier *frontier, const struct config *config)
 {
     memcpy(frontier->scratch, config, config_bytes(frontier->now.words));
+    bool is_free = config->state.holders[0] == HOLDER_NOBODY;
+    if (frontier->late && is_free && frontier->position > config->free_at) {
+        frontier->scratch->free_at = frontier->position;
+    }
 }
 
 /* Try a pending operation behind the configuration `at` of `now`. */
@@ -95,6 +99,47 @@ static bool try_pending(struct frontier *frontier, uint32_t at, uint32_t slot)
     return true;
 }
 
+/* What is due can have been a hold of no length, with an unknown operation, when the lock was free.
+ */
+static bool try_late_point(struct frontier *frontier, uint32_t at, uint32_t slot)
+{
+    uint32_t index = frontier->slot_operation[slot];
+    const struct operation *operation = &frontier->whole->operations[index];
+    const struct someone *who = &frontier->someone[frontier->owners[index]];
+    bool takes = operation->kind == OPERATION_TAKE;
+    if (!frontier->late || who->track == NO_TRACK ||
+        !(takes || operation->kind == OPERATION_FREE)) {
+        return false;
+    }
+    copy_to_scratch(frontier, config_at(&frontier->now, at));
+    uint64_t *used = &frontier->scratch->words[frontier->slot_words + who->track];
+    bool left = takes ? *used >> 32 < who->frees : (uint32_t)*used < who->takes;
+    if (!left || frontier->scratch->free_at < operation->called) {
+        return false;
+    }
+    *used += takes ? (uint64_t)1 << 32 : 1;
+    place(frontier->scratch, slot);
+    return true;
+}
+
+/* Whether the grant of who holds has not returned. */
+static bool holds_by_pending(const struct frontier *frontier, const struct config *config,
+                             uint32_t identity)
+{
+    for (uint32_t w = 0; w < frontier->slot_words; w++) {
+        uint64_t placed = frontier->slots_used[w] & config->words[w];
+        for (; placed != 0; placed &= placed - 1) {
+            uint32_t slot = 64 * w + (uint32_t)__builtin_ctzll(placed);
+            const struct operation *operation =
+                &frontier->whole->operations[frontier->slot_operation[slot]];
+            if (operation->identity == identity && operation->kind == OPERATION_TAKE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Try an unknown operation of someone who is still tracked. */
 static bool try_unknown(struct frontier *frontier, uint32_t at, uint32_t track, bool frees)
 {
@@ -111,8 +156,7 @@ static bool try_unknown(struct frontier *frontier, uint32_t at, uint32_t track, 
     }
     struct operation unknown = {.kind = frees ? OPERATION_MAYBE_FREE : OPERATION_MAYBE_TAKE,
                                 .identity = owner + 1};
-    if (!frees && !frontier->nests && state_is_held_by(&config->state, unknown.identity) &&
-        frontier->whole->options->model != LINEAR_SEMAPHORE) {
+    if (frontier->late && (!frees || holds_by_pending(frontier, config, unknown.identity))) {
         return false;
     }
     struct lock_state state = config->state;
@@ -210,6 +254,7 @@ static void expand(struct frontier *frontier, uint32_t at, uint32_t due, uint32_
 static void settle_return(struct frontier *frontier, uint32_t due)
 {
     uint32_t first_open = 0;
+    frontier->position = frontier->whole->operations[frontier->slot_operation[due]].returned;
     config_set_clear(&frontier->next);
     for (uint32_t i = 0; i < frontier->now.count; i++) {
         struct config *config = config_at(&frontier->now, i);
@@ -227,6 +272,10 @@ static void settle_return(struct frontier *frontier, uint32_t due)
             copy_to_scratch(frontier, config);
         }
         if (placed || try_pending(frontier, at, due)) {
+            frontier->scratch->words[due / 64] &= ~((uint64_t)1 << (due % 64));
+            put_scratch(frontier, &frontier->next, NULL);
+        }
+        if (!placed && try_late_point(frontier, at, due)) {
             frontier->scratch->words[due / 64] &= ~((uint64_t)1 << (due % 64));
             put_scratch(frontier, &frontier->next, NULL);
         }
@@ -399,44 +448,6 @@ static enum whole_verdict sweep(struct frontier *frontier)
     return frontier->exhausted ? WHOLE_UNKNOWN : WHOLE_LEGAL;
 }
 
-/* Follow the trail of a surviving configuration; the unknown of someone are used in call order. */
-static void write_order(struct frontier *frontier)
-{
-    struct whole *whole = frontier->whole;
-    uint32_t alive = 0;
-    while (config_at(&frontier->now, alive)->life == CONFIG_DEAD) {
-        alive++;
-    }
-    uint32_t at = config_at(&frontier->now, alive)->trail;
-    size_t count = 0;
-    for (; at != UINT32_MAX; at = frontier->trail[at].before) {
-        whole->order[count++] = frontier->trail[at].operation;
-    }
-    ASSERT(count <= whole->count);
-    for (size_t i = 0; i < count / 2; i++) {
-        size_t swapped = whole->order[i];
-        whole->order[i] = whole->order[count - 1 - i];
-        whole->order[count - 1 - i] = swapped;
-    }
-    whole->order_count = count;
-    size_t *next = frontier_take(frontier, 2 * frontier->someone_count * sizeof *next);
-    for (size_t i = 0; i < count && next != NULL; i++) {
-        if (whole->order[i] < whole->count) {
-            continue;
-        }
-        size_t wanted = whole->order[i] - whole->count;
-        uint8_t kind = wanted % 2 == 1 ? OPERATION_MAYBE_FREE : OPERATION_MAYBE_TAKE;
-        size_t operation = next[wanted];
-        while (frontier->owners[operation] != wanted / 2 ||
-               whole->operations[operation].kind != kind) {
-            operation++;
-            ASSERT(operation < whole->count);
-        }
-        next[wanted] = operation + 1;
-        whole->order[i] = operation;
-    }
-}
-
 enum whole_verdict frontier_judge(struct whole *whole)
 {
     const struct linear_options *options = whole->options;
@@ -451,7 +462,7 @@ enum whole_verdict frontier_judge(struct whole *whole)
     whole->limit = LINEAR_LIMIT_BYTES;
     enum whole_verdict verdict = frontier.exhausted ? WHOLE_UNKNOWN : sweep(&frontier);
     if (verdict == WHOLE_LEGAL && options->order) {
-        write_order(&frontier);
+        frontier_write_order(&frontier);
     }
     memory_release(frontier.by_return);
     memory_release(frontier.trail);

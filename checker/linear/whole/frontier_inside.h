@@ -27,6 +27,7 @@ struct someone {
     uint32_t takes;  /* unknown acquires called so far */
     uint32_t frees;  /* unknown releases called so far */
     bool uncertain;  /* has unknown operations at all */
+    int64_t busy;    /* until when its known operations so far were under way */
 };
 
 struct trail {
@@ -52,12 +53,23 @@ struct frontier {
     struct config *scratch;
     struct trail *trail; /* owned */
     uint32_t trail_count, trail_room;
-    uint32_t ghosts; /* complete ghosts that some configuration may use */
-    bool observed;   /* some operation sees that the lock is held */
-    bool nests;      /* how long a hold lasts can be seen, or it keeps its fence */
-    bool exhausted;  /* the memory limit is reached */
+    uint32_t ghosts;  /* complete ghosts that some configuration may use */
+    bool observed;    /* some operation sees that the lock is held */
+    bool nests;       /* how long a hold lasts can be seen, or it keeps its fence */
+    bool late;        /* holds of no length are placed when they are due (see below) */
+    int64_t position; /* of the return at hand */
+    bool exhausted;   /* the memory limit is reached */
 };
 
+/*
+ * Late points. A grant that an unknown release ended before it returned, or a release that
+ * succeeded for an unknown acquire, is a hold of no length. It can be put wherever the lock was
+ * free while it was under way, and disturbs nobody there. Which of the waiting clients had one need
+ * not be guessed when the lock is free: it is enough to remember the last moment at which it was.
+ * So, where nobody sees how long a hold lasts and each owner does one thing at a time, no unknown
+ * acquire is tried, and no unknown release of a grant that did not return; the states are as many
+ * as holders, not as many as sets of clients.
+ */
 static inline bool is_mutex(const struct frontier *frontier)
 {
     return frontier->whole->options->model == LINEAR_MUTEX;
@@ -71,6 +83,9 @@ static inline bool is_over(const struct someone *who)
 
 /* Name the owners, size the configurations and make the first one; sets `exhausted`. */
 void frontier_prepare(struct frontier *frontier);
+
+/* Write whole->order of a legal history. */
+void frontier_write_order(struct frontier *frontier);
 
 /* A piece of the engine's memory; NULL, and `exhausted`, at the limit. */
 void *frontier_take(struct frontier *frontier, size_t bytes);

@@ -47,7 +47,8 @@ static uint32_t someone_of(struct frontier *frontier, struct table *table, uint3
         frontier->exhausted = true;
         return 0;
     }
-    frontier->someone[frontier->someone_count] = (struct someone){.track = NO_TRACK};
+    frontier->someone[frontier->someone_count] =
+        (struct someone){.track = NO_TRACK, .busy = INT64_MIN};
     return frontier->someone_count++;
 }
 
@@ -55,6 +56,8 @@ static void name_owners(struct frontier *frontier)
 {
     struct table table = {0};
     struct whole *whole = frontier->whole;
+    uint8_t model = whole->options->model;
+    frontier->late = !whole->options->order && (model == LINEAR_OWNER || model == LINEAR_REENTRANT);
     for (size_t i = 0; i < whole->count && !frontier->exhausted; i++) {
         struct operation *operation = &whole->operations[i];
         frontier->owners[i] = someone_of(frontier, &table, operation->identity);
@@ -62,6 +65,9 @@ static void name_owners(struct frontier *frontier)
         struct someone *owner = &frontier->someone[frontier->owners[i]];
         bool unknown = operation_is_unknown(operation);
         owner->events += unknown ? 1 : 2;
+        frontier->late = frontier->late && operation->called > owner->busy;
+        owner->busy =
+            unknown || operation->returned < owner->busy ? owner->busy : operation->returned;
         owner->uncertain = owner->uncertain || unknown;
         owner->for_good = is_mutex(frontier) || whole->options->model == LINEAR_SEMAPHORE ||
                           whole->options->order;
@@ -70,6 +76,7 @@ static void name_owners(struct frontier *frontier)
         frontier->nests = frontier->nests || frontier->observed ||
                           operation->kind == OPERATION_SEEN_OWNER || operation->fence != 0;
     }
+    frontier->late = frontier->late && !frontier->nests;
     table_release(&table);
 }
 
@@ -161,5 +168,6 @@ void frontier_prepare(struct frontier *frontier)
     frontier->now.bytes_max = frontier->next.bytes_max = frontier->whole->options->bytes_max / 2;
     uint32_t at;
     frontier->scratch->trail = UINT32_MAX;
+    frontier->scratch->free_at = INT64_MIN;
     frontier->exhausted = !config_set_put(&frontier->now, frontier->scratch, &at);
 }
