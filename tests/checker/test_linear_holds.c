@@ -114,6 +114,8 @@ static struct linear_result wait_with_unknown_releases(enum linear_model model)
         tell(linear, HISTORY_ACQUIRE, i, HISTORY_OK);
         tell(linear, HISTORY_RELEASE, i, HISTORY_INVOKE);
         tell(linear, HISTORY_RELEASE, i, HISTORY_INFO);
+        tell(linear, HISTORY_RELEASE, i, HISTORY_INVOKE);
+        tell(linear, HISTORY_RELEASE, i, HISTORY_OK);
     }
     for (int round = 0; round < 4; round++) {
         for (int32_t i = 0; i < CLIENTS; i++) {
