@@ -127,6 +127,22 @@ Test(linear_file, better_evidence_is_looked_for_among_all_operations)
     cr_assert(report.confirmed && !report.result.helped);
 }
 
+Test(linear_file, a_refusal_is_evidence_also_behind_many_observations)
+{
+    /* Found by the exhaustive comparison, seed 1795292906: who held at 0 cannot have let go. */
+    static const char history[] = INVOKE("acquire", 2, 0) INVOKE("acquire", 1, 0)
+        END("fail", "acquire", 1, 0) INVOKE("observe", 1, 1) END("ok", "observe", 1, 1)
+            INVOKE("release", 0, 1) END("fail", "release", 0, 1) INVOKE("release", 1, 2)
+                END("fail", "release", 1, 2) INVOKE("observe", 0, 2) END("ok", "observe", 0, 2)
+                    INVOKE("observe", 1, 3) END("ok", "observe", 1, 3);
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    options.refused_acquire = LINEAR_REFUSED_HELD;
+    options.failed_release = LINEAR_RELEASE_NOT_HELD;
+    struct linear_report report = check(history, &options);
+    cr_assert_eq(report.result.verdict, VERDICT_FAIL);
+    cr_assert(report.confirmed);
+}
+
 Test(linear_file, two_holders_that_a_search_finds_are_definite_if_nobody_asked_for_a_release)
 {
     static const char definite[] = WENT_ON INVOKE("acquire", 1, 5) END("ok", "acquire", 1, 6);

@@ -7,8 +7,8 @@
 
 enum {
     WITNESS_OF_EACH = 8, /* latest takes, releases, observers ... */
-    WITNESS_CHOSEN = 4,  /* ... and how many of the latter two may be part of the evidence: takes
-                            that could reconcile an older release may be no candidates any more */
+    WITNESS_CHOSEN = 4,  /* ... and how many of the releases may be part of the evidence: takes that
+                            could reconcile an older one may be no candidates any more */
     WITNESS_CANDIDATES = 3 * WITNESS_OF_EACH + LINEAR_OPERATIONS_SHOWN,
     WITNESS_HELP = 3, /* others that are tried together to reconcile a choice */
     WITNESS_FEW = LINEAR_OPERATIONS_SHOWN + WITNESS_HELP,
@@ -66,13 +66,13 @@ static int64_t horizon_of(const struct whole *whole, const struct operation *due
     return due->returned > POSITION_NEVER - reach ? POSITION_NEVER : due->returned + reach;
 }
 
-/* Add the latest takes, and of releases and observers at most `most`, latest first. */
+/* Add the latest takes and observers, and of releases at most `most`, latest first. */
 static void list_class(struct candidates *candidates,
                        const struct operation *latest[3][WITNESS_OF_EACH], int most)
 {
     for (int i = 0; i < WITNESS_OF_EACH; i++) {
         for (int class = 0; class < 3; class ++) {
-            if (latest[class][i] != NULL && (class == 0 || i < most)) {
+            if (latest[class][i] != NULL && (class != 1 || i < most)) {
                 list_add(candidates, latest[class][i]);
             }
         }
