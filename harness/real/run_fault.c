@@ -32,15 +32,21 @@ void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight
     run_emit(run, &event);
 }
 
-void run_fault_show(struct run *run, uint32_t k, int32_t node, int64_t observed)
+static void run_fault_show_on(struct run *run, uint32_t k, int32_t client, int32_t node,
+                              int64_t observed)
 {
     struct run_sight sight = {
         .f = HISTORY_FAULT_EFFECT,
-        .client = HISTORY_NOBODY,
+        .client = client,
         .node = node,
         .observed = observed,
     };
     run_fault_record(run, k, &sight);
+}
+
+void run_fault_show(struct run *run, uint32_t k, int32_t node, int64_t observed)
+{
+    run_fault_show_on(run, k, HISTORY_NOBODY, node, observed);
 }
 
 /* Faults of links live in the proxies; a stall is one: replies are held. */
@@ -145,13 +151,7 @@ static void run_link_strike(struct run *run, uint32_t k)
 
 static void run_fault_client_show(struct run *run, uint32_t k, int32_t client, int64_t observed)
 {
-    struct run_sight sight = {
-        .f = HISTORY_FAULT_EFFECT,
-        .client = client,
-        .node = HISTORY_NO_NODE,
-        .observed = observed,
-    };
-    run_fault_record(run, k, &sight);
+    run_fault_show_on(run, k, client, HISTORY_NO_NODE, observed);
 }
 
 static void run_fault_client_begin(struct run *run, uint32_t k, int32_t client)

@@ -32,18 +32,28 @@ static void find(struct linear *linear, uint32_t resource, const struct linear_f
     }
 }
 
-/* Bind an acquire to the hold of its identity, which it may find in use. */
-static void acquire_attach(struct linear *linear, struct stream_slot *slot)
+/* Bind an operation to the hold of its identity; NULL at the memory limit. */
+static struct linear_hold *attach(struct linear *linear, struct stream_slot *slot)
 {
     slot->hold = hold_find(linear, slot);
     if (slot->hold == CHAIN_NO_HOLD) {
         slot->hold = hold_make(linear, slot);
         if (slot->hold == CHAIN_NO_HOLD) {
-            return;
+            return NULL;
         }
     }
     struct linear_hold *hold = &linear->holds[slot->hold];
     hold->pending++;
+    return hold;
+}
+
+/* An acquire may find the hold of its identity in use. */
+static void acquire_attach(struct linear *linear, struct stream_slot *slot)
+{
+    struct linear_hold *hold = attach(linear, slot);
+    if (hold == NULL) {
+        return;
+    }
     slot->clash = hold->grant != GRANT_NONE;
     hold->clashes += slot->clash ? 1 : 0;
     if (!slot->clash) {
@@ -55,15 +65,10 @@ static void acquire_attach(struct linear *linear, struct stream_slot *slot)
 
 static void call_release(struct linear *linear, struct stream_slot *slot)
 {
-    slot->hold = hold_find(linear, slot);
-    if (slot->hold == CHAIN_NO_HOLD) {
-        slot->hold = hold_make(linear, slot);
-        if (slot->hold == CHAIN_NO_HOLD) {
-            return;
-        }
+    struct linear_hold *hold = attach(linear, slot);
+    if (hold == NULL) {
+        return;
     }
-    struct linear_hold *hold = &linear->holds[slot->hold];
-    hold->pending++;
     slot->inner = hold->depth > 1;
     if (!slot->inner) {
         chain_release_called(&linear->keys[slot->resource].chain, hold, slot->called, slot->invoke);

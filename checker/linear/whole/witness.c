@@ -34,7 +34,7 @@ static int64_t latest_of(const struct operation *operation)
     return operation->returned == POSITION_NEVER ? operation->called : operation->returned;
 }
 
-static int class_of(const struct operation *operation)
+static int side_of(const struct operation *operation)
 {
     bool take = operation->kind == OPERATION_TAKE || operation->kind == OPERATION_MAYBE_TAKE;
     bool free = operation->kind == OPERATION_FREE || operation->kind == OPERATION_MAYBE_FREE;
@@ -67,26 +67,26 @@ static int64_t horizon_of(const struct whole *whole, const struct operation *due
 }
 
 /* Add the latest takes and observers, and of releases at most `most`, latest first. */
-static void list_class(struct candidates *candidates,
-                       const struct operation *latest[3][WITNESS_OF_EACH], int most)
+static void list_side(struct candidates *candidates,
+                      const struct operation *latest[3][WITNESS_OF_EACH], int most)
 {
     for (int i = 0; i < WITNESS_OF_EACH; i++) {
-        for (int class = 0; class < 3; class ++) {
-            if (latest[class][i] != NULL && (class != 1 || i < most)) {
-                list_add(candidates, latest[class][i]);
+        for (int side = 0; side < 3; side++) {
+            if (latest[side][i] != NULL && (side != 1 || i < most)) {
+                list_add(candidates, latest[side][i]);
             }
         }
     }
 }
 
-/* The latest of each class, latest first, of what can matter for the first. */
+/* The latest of each side, latest first, of what can matter for the first. */
 static void list_latest(const struct whole *whole, struct candidates *candidates)
 {
     const struct operation *latest[3][WITNESS_OF_EACH] = {{NULL}};
     int64_t end = horizon_of(whole, candidates->list[0]);
     for (size_t i = 0; i < whole->count && whole->operations[i].called < end; i++) {
         const struct operation *operation = &whole->operations[i];
-        const struct operation **list = latest[class_of(operation)];
+        const struct operation **list = latest[side_of(operation)];
         int at = WITNESS_OF_EACH;
         while (at > 0 &&
                (list[at - 1] == NULL || latest_of(list[at - 1]) <= latest_of(operation))) {
@@ -99,9 +99,9 @@ static void list_latest(const struct whole *whole, struct candidates *candidates
             list[at] = operation;
         }
     }
-    list_class(candidates, latest, WITNESS_CHOSEN);
+    list_side(candidates, latest, WITNESS_CHOSEN);
     candidates->choosable = candidates->count;
-    list_class(candidates, latest, WITNESS_OF_EACH);
+    list_side(candidates, latest, WITNESS_OF_EACH);
 }
 
 /* What the algorithm named comes first: the one with the latest return, then the others. */
@@ -120,9 +120,9 @@ static void list_named(const struct whole *whole, struct candidates *candidates)
     for (int i = 1; i < candidates->count; i++) {
         const struct operation *first = candidates->list[0];
         const struct operation *other = candidates->list[i];
-        bool same = !holds || class_of(other) == class_of(first);
+        bool same = !holds || side_of(other) == side_of(first);
         bool later = latest_of(other) > latest_of(first);
-        if (same ? later : class_of(other) == 0) {
+        if (same ? later : side_of(other) == 0) {
             candidates->list[0] = candidates->list[i];
             candidates->list[i] = first;
         }
