@@ -28,7 +28,7 @@ LIBS_LINK   = $(shell pkg-config --libs $(LIBS)) -ldl -lpthread -lm
 
 # ---- the house: one static library a room ----------------------------------------------------
 ROOMS := base lockcore history harness checker cli
-sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c $(1)/linear/*/*.c))
+sources = $(filter-out harness/real/preload/%,$(sort $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 SHIM_SOURCES := $(wildcard harness/real/preload/*.c)
 SHIMS = $(patsubst harness/real/preload/%.c,$(BUILD)/picklock-%.so,$(SHIM_SOURCES))

@@ -1,9 +1,9 @@
 /* bench_proxy.c: CPU per operation of the proxies, with RESP parsing and the view of keys on. */
 #include "base/assert.h"
 #include "base/duration.h"
-#include "harness/real/node.h"
-#include "harness/real/process.h"
-#include "harness/real/proxy.h"
+#include "harness/real/node/node.h"
+#include "harness/real/process/process.h"
+#include "harness/real/proxy/proxy.h"
 
 #include <signal.h>
 #include <stdio.h>

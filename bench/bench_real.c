@@ -1,7 +1,7 @@
 /* bench_real.c: how long five servers, their proxies and twenty clients take to start. */
 #include "base/duration.h"
-#include "harness/real/guard.h"
-#include "harness/real/loop.h"
+#include "harness/real/process/guard.h"
+#include "harness/real/process/loop.h"
 #include "harness/world.h"
 #include "lockcore/algorithms.h"
 

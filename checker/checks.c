@@ -1,6 +1,6 @@
 /* checks.c: the table of checks, and the words of verdicts. */
 #include "checker/check.h"
-#include "checker/rows.h"
+#include "checker/checks/rows.h"
 
 #include "base/assert.h"
 

@@ -2,7 +2,7 @@
 #include "checker/judge.h"
 
 #include "base/assert.h"
-#include "checker/ledger.h"
+#include "checker/ledger/ledger.h"
 
 enum { JUDGE_CHECKS_MAX = 32, ALIGNMENT = 16 };
 

@@ -9,7 +9,7 @@
 #define CHECKER_VERDICT_H
 
 #include "checker/check.h"
-#include "checker/ledger.h"
+#include "checker/ledger/ledger.h"
 
 struct blamed {
     uint8_t blame;      /* enum blame */

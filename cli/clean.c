@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include "cli/files.h"
 
-#include "harness/real/clean.h"
+#include "harness/real/process/clean.h"
 
 #include <dirent.h>
 #include <errno.h>

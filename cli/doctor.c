@@ -1,7 +1,7 @@
 /* doctor.c: `picklock doctor`: says what this machine can run. */
 #include "cli/command.h"
 
-#include "harness/real/doctor.h"
+#include "harness/real/process/doctor.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #define CLI_LOADED_H
 
 #include "checker/check.h"
-#include "checker/explain.h"
+#include "checker/explain/explain.h"
 #include "history/reader.h"
 
 struct loaded {

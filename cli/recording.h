@@ -7,7 +7,7 @@
 #define CLI_RECORDING_H
 
 #include "checker/check.h"
-#include "checker/explain.h"
+#include "checker/explain/explain.h"
 #include "harness/world.h"
 
 struct recording;

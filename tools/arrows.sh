@@ -61,8 +61,8 @@ only() {
 
 only 'hiredis/.*|hiredis.h' lockcore/drivers/connection.c
 only 'yaml.h' harness/scenario_yaml.c
-only 'uv.h' harness/real/loop.h lockcore/drivers/connection.c lockcore/drivers/loop.h
-only 'jansson.h' harness/real/adapter_json.c
+only 'uv.h' harness/real/process/loop.h lockcore/drivers/connection.c lockcore/drivers/loop.h
+only 'jansson.h' harness/real/adapter/adapter_json.c
 only 'zstd.h' history/stream.c
 only 'xxhash.h' cli/recording.c history/value.c
 

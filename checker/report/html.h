@@ -11,7 +11,7 @@
 #ifndef CHECKER_REPORT_HTML_H
 #define CHECKER_REPORT_HTML_H
 
-#include "checker/explain.h"
+#include "checker/explain/explain.h"
 
 enum {
     HTML_BYTES_MAX = 4 << 20,

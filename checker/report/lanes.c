@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
-#include "checker/explain_words.h"
+#include "checker/explain/explain_words.h"
 #include "checker/report/html.h"
 
 #include <inttypes.h>

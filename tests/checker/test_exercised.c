@@ -1,5 +1,5 @@
 /* test_exercised.c: a run that tried nothing is no pass. */
-#include "checker/reasons.h"
+#include "checker/checks/reasons.h"
 #include "tests/checker/story.h"
 
 #define FAULTY    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'faults':1}\n"

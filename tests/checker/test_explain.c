@@ -1,5 +1,5 @@
 /* test_explain.c: whole stories, as a stranger reads them. */
-#include "checker/explain.h"
+#include "checker/explain/explain.h"
 #include "tests/checker/story.h"
 
 static char story_memory[8192];

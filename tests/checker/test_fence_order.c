@@ -1,5 +1,5 @@
 /* test_fence_order.c: fences are unique and grow in grant order. */
-#include "checker/reasons.h"
+#include "checker/checks/reasons.h"
 #include "tests/checker/story.h"
 
 #define IN_TURN(first, second)                                                                     \

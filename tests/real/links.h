@@ -2,9 +2,9 @@
 #ifndef TESTS_REAL_LINKS_H
 #define TESTS_REAL_LINKS_H
 
-#include "harness/real/guard.h"
-#include "harness/real/node.h"
-#include "harness/real/proxy.h"
+#include "harness/real/node/node.h"
+#include "harness/real/process/guard.h"
+#include "harness/real/proxy/proxy.h"
 #include "tests/real/place.h"
 
 #include <arpa/inet.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_REAL_PLACE_H
 #define TESTS_REAL_PLACE_H
 
-#include "harness/real/guard.h"
+#include "harness/real/process/guard.h"
 
 #include <stdio.h>
 #include <stdlib.h>

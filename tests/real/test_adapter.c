@@ -1,7 +1,7 @@
 /* test_adapter.c: an adapter drives a client's program, and what it does wrong is named. */
-#include "harness/real/adapter.h"
+#include "harness/real/adapter/adapter.h"
 
-#include "harness/real/process.h"
+#include "harness/real/process/process.h"
 #include "tests/real/links.h"
 
 enum { RECORDS_MAX = 4096 };

@@ -1,10 +1,10 @@
 /* test_guard.c: nothing outlives a run, however it ends. */
 #include "base/duration.h"
-#include "harness/real/clean.h"
-#include "harness/real/guard.h"
-#include "harness/real/loop.h"
-#include "harness/real/node.h"
-#include "harness/real/process.h"
+#include "harness/real/node/node.h"
+#include "harness/real/process/clean.h"
+#include "harness/real/process/guard.h"
+#include "harness/real/process/loop.h"
+#include "harness/real/process/process.h"
 #include "tests/real/place.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* test_keys_judge.c: what a reply says about a key whose time may be up. */
-#include "harness/real/keys_inner.h"
+#include "harness/real/keys/keys_inner.h"
 
 #include <criterion/criterion.h>
 

@@ -1,9 +1,9 @@
 /* test_node.c: what is done to a redis-server shows from outside. */
 #include "base/assert.h"
 #include "base/duration.h"
-#include "harness/real/loop.h"
-#include "harness/real/node.h"
-#include "harness/real/process.h"
+#include "harness/real/node/node.h"
+#include "harness/real/process/loop.h"
+#include "harness/real/process/process.h"
 #include "tests/real/place.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* test_process.c: child processes are started, stopped and reaped as promised. */
-#include "harness/real/process.h"
+#include "harness/real/process/process.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

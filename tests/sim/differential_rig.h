@@ -2,7 +2,7 @@
 #ifndef TESTS_SIM_DIFFERENTIAL_RIG_H
 #define TESTS_SIM_DIFFERENTIAL_RIG_H
 
-#include "harness/real/node.h"
+#include "harness/real/node/node.h"
 #include "harness/sim/redis_model.h"
 #include "tests/real/place.h"
 #include "tests/sim/differential_steps.h"

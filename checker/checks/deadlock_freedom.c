@@ -1,0 +1,120 @@
+/* deadlock_freedom.c: after the last heal, is the lock free again within ttl + bound? */
+#include "checker/checks/reasons.h"
+#include "checker/checks/rows.h"
+#include "checker/verdict.h"
+
+/*
+ * The auditor asks for each resource after the heal. The wait runs from the heal, or from when
+ * somebody first asked after it, to the first grant to anybody.
+ */
+struct deadlock_wait {
+    int64_t since_ns; /* TIME_NEVER: nobody asked */
+    uint64_t index;   /* of that ask, or of the heal */
+    bool granted;
+};
+
+struct deadlock_freedom {
+    struct check_result result;
+    int64_t ttl_ns;
+    int64_t bound_ns;
+    uint32_t resource_count;
+    struct deadlock_wait waits[];
+};
+
+static size_t deadlock_bytes(const struct history_header *header)
+{
+    return sizeof(struct deadlock_freedom) +
+           ledger_resource_count(header) * sizeof(struct deadlock_wait);
+}
+
+static void deadlock_init(void *state, const struct history_header *header)
+{
+    struct deadlock_freedom *deadlock = state;
+    memset(state, 0, deadlock_bytes(header));
+    deadlock->ttl_ns = header->ttl_ns;
+    deadlock->bound_ns = header->bound_ns;
+    deadlock->resource_count = ledger_resource_count(header);
+    for (uint32_t i = 0; i < deadlock->resource_count; i++) {
+        deadlock->waits[i].since_ns = TIME_NEVER;
+    }
+}
+
+static void deadlock_violated(struct deadlock_freedom *deadlock, const struct ledger *ledger,
+                              uint32_t resource, uint64_t end_index, enum deadlock_reason reason)
+{
+    const struct deadlock_wait *wait = &deadlock->waits[resource];
+    struct finding finding = {
+        .reason = (uint8_t)reason,
+        .evidence = {ledger->healed_index, wait->index, end_index},
+        .evidence_count = 3,
+        .blamed = blamed_library(),
+        .number = {ledger->now_ns - wait->since_ns, deadlock->ttl_ns + deadlock->bound_ns},
+    };
+    /* What stands in the way: a key that never expires, if there is one. */
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_key *key = ledger_key_at(ledger, node, resource);
+        if (key->present && key->endless && finding.evidence_count < CHECK_EVIDENCE_MAX) {
+            finding.evidence[finding.evidence_count++] = key->set_index;
+        }
+    }
+    check_fail(&deadlock->result, &finding);
+}
+
+static void deadlock_step(void *state, const struct ledger *ledger,
+                          const struct history_event *event)
+{
+    struct deadlock_freedom *deadlock = state;
+    if (!ledger->healed || event->f != HISTORY_ACQUIRE || deadlock->ttl_ns == 0 ||
+        event->resource >= deadlock->resource_count) {
+        return;
+    }
+    struct deadlock_wait *wait = &deadlock->waits[event->resource];
+    if (event->type == HISTORY_INVOKE) {
+        bool first = wait->since_ns == TIME_NEVER;
+        wait->since_ns = first ? event->time_ns : wait->since_ns;
+        wait->index = first ? event->index : wait->index;
+        return;
+    }
+    if (event->type != HISTORY_OK || wait->granted) {
+        return;
+    }
+    if (wait->since_ns == TIME_NEVER) {
+        wait->since_ns = ledger->healed_ns;
+        wait->index = ledger->healed_index;
+    }
+    wait->granted = true;
+    deadlock->result.judged++;
+    if (event->time_ns - wait->since_ns > deadlock->ttl_ns + deadlock->bound_ns) {
+        deadlock_violated(deadlock, ledger, event->resource, event->index, GRANTED_LATE);
+    }
+}
+
+static void deadlock_finish(void *state, const struct ledger *ledger)
+{
+    struct deadlock_freedom *deadlock = state;
+    for (uint32_t i = 0; ledger->healed && i < deadlock->resource_count; i++) {
+        const struct deadlock_wait *wait = &deadlock->waits[i];
+        if (wait->granted || wait->since_ns == TIME_NEVER) {
+            continue;
+        }
+        deadlock->result.judged++;
+        if (ledger->now_ns - wait->since_ns > deadlock->ttl_ns + deadlock->bound_ns) {
+            deadlock_violated(deadlock, ledger, i, ledger->last_index, NEVER_GRANTED);
+        } else {
+            check_unknown(&deadlock->result, RUN_TOO_SHORT, ledger->now_ns - wait->since_ns);
+        }
+    }
+    check_conclude(&deadlock->result);
+}
+
+const struct check check_deadlock_freedom = {
+    .name = "deadlock_freedom",
+    .question = "After the last heal, is the lock free again within ttl + bound?",
+    .kinds = CHECK_WANTS(HISTORY_OP),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE),
+    .follows = true,
+    .bytes = deadlock_bytes,
+    .init = deadlock_init,
+    .step = deadlock_step,
+    .finish = deadlock_finish,
+};

@@ -1,0 +1,121 @@
+/* exclusion.c: did two leases, as promised to the holders, overlap in true time? */
+#include "checker/checks/reasons.h"
+#include "checker/checks/rows.h"
+#include "checker/verdict.h"
+
+/*
+ * Intervals that only touch are concurrent in the generous sense: two leases overlap if they have a
+ * time in common that is inside both. So a violation waits until time goes on: a release asked at
+ * the very time of the other's grant withdraws it.
+ */
+struct exclusion {
+    struct check_result result;
+    bool waiting;
+    int32_t first_process;
+    int64_t since_ns;
+    struct finding finding;
+};
+
+static size_t exclusion_bytes(const struct history_header *header)
+{
+    (void)header;
+    return sizeof(struct exclusion);
+}
+
+static void exclusion_init(void *state, const struct history_header *header)
+{
+    (void)header;
+    memset(state, 0, sizeof(struct exclusion));
+}
+
+/* The lease of another client that runs while `second` begins; NULL if there is none. */
+static const struct ledger_claim *other_holder(const struct ledger *ledger,
+                                               const struct ledger_claim *second)
+{
+    uint32_t link = ledger_resource_at(ledger, second->resource)->running;
+    while (link != 0) {
+        const struct ledger_claim *first = ledger_claim_at(ledger, link - 1);
+        if (first->process != second->process && ledger_running(ledger, first)) {
+            return first;
+        }
+        link = first->next;
+    }
+    return NULL;
+}
+
+static void judge_grant(struct exclusion *exclusion, const struct ledger *ledger,
+                        const struct ledger_claim *second)
+{
+    exclusion->result.judged++;
+    if (!ledger_running(ledger, second)) {
+        return;
+    }
+    const struct ledger_claim *first = other_holder(ledger, second);
+    if (first == NULL || exclusion->waiting) {
+        return;
+    }
+    bool promised = first->until_ns != TIME_NEVER;
+    int64_t end_ns = first->until_ns < second->until_ns ? first->until_ns : second->until_ns;
+    exclusion->finding = (struct finding){
+        .reason = promised ? OVERLAP_PROMISED : OVERLAP_UNTIL_TOLD,
+        .evidence = {first->granted_index, second->fresh_index},
+        .evidence_count = 2,
+        .blamed = blame_overlap(ledger, first, second),
+        .number = {end_ns == TIME_NEVER ? 0 : end_ns - ledger->now_ns, ledger->now_ns},
+    };
+    exclusion->first_process = first->process;
+    exclusion->since_ns = ledger->now_ns;
+    exclusion->waiting = true;
+}
+
+static void settle(struct exclusion *exclusion)
+{
+    if (exclusion->waiting) {
+        check_fail(&exclusion->result, &exclusion->finding);
+        exclusion->waiting = false;
+    }
+}
+
+static void exclusion_step(void *state, const struct ledger *ledger,
+                           const struct history_event *event)
+{
+    struct exclusion *exclusion = state;
+    if (exclusion->waiting && event->time_ns > exclusion->since_ns) {
+        settle(exclusion);
+    }
+    if (event->kind == HISTORY_OP && event->type == HISTORY_OK &&
+        (event->f == HISTORY_ACQUIRE || event->f == HISTORY_EXTEND)) {
+        const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+        if (claim != NULL && claim->fresh_index == event->index) {
+            judge_grant(exclusion, ledger, claim);
+        }
+        return;
+    }
+    bool first_ends = (event->kind == HISTORY_OP && event->type == HISTORY_INVOKE &&
+                       event->f == HISTORY_RELEASE) ||
+                      event->kind == HISTORY_NOTICE;
+    if (exclusion->waiting && first_ends && event->process == exclusion->first_process) {
+        exclusion->waiting = false;
+    }
+}
+
+static void exclusion_finish(void *state, const struct ledger *ledger)
+{
+    (void)ledger;
+    struct exclusion *exclusion = state;
+    settle(exclusion);
+    check_conclude(&exclusion->result);
+}
+
+const struct check check_exclusion = {
+    .name = "exclusion",
+    .question = "Did two leases, as promised to the holders, overlap in true time?",
+    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_NOTICE),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_EXTEND) |
+          CHECK_WANTS(HISTORY_RELEASE) | CHECK_WANTS(HISTORY_LOST),
+    .follows = true,
+    .bytes = exclusion_bytes,
+    .init = exclusion_init,
+    .step = exclusion_step,
+    .finish = exclusion_finish,
+};

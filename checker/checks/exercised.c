@@ -1,0 +1,219 @@
+/* exercised.c: were there grants, contention, and did every fault strike while it mattered? */
+#include "checker/checks/reasons.h"
+#include "checker/checks/rows.h"
+#include "checker/verdict.h"
+
+/*
+ * A fault mattered if, while it was in force, whom it struck held the lock, or asked for it, or
+ * gave it back: between two turns of a client it tries nothing.
+ */
+enum fault_use {
+    USE_UNSEEN, /* it has not begun */
+    USE_IDLE,   /* it has begun, and nothing was under way yet */
+    USE_MATTERED,
+};
+
+struct exercised {
+    struct check_result result;
+    int32_t client_count;
+    uint32_t fault_count;
+    uint64_t grants;
+    uint64_t contended; /* acquires that met another's acquire or lease */
+    uint32_t resource_count;
+    uint32_t idle_count; /* faults in USE_IDLE */
+    uint32_t uses_at;    /* offset of uint8_t use[], enum fault_use, by fault */
+    uint32_t asking[];   /* acquires under way, by resource */
+};
+
+static size_t uses_offset(const struct history_header *header)
+{
+    return sizeof(struct exercised) + ledger_resource_count(header) * sizeof(uint32_t);
+}
+
+static size_t exercised_bytes(const struct history_header *header)
+{
+    return uses_offset(header) + ledger_fault_count(header);
+}
+
+static uint8_t *use_of(struct exercised *exercised, uint32_t fault)
+{
+    return (uint8_t *)exercised + exercised->uses_at + fault;
+}
+
+static void exercised_init(void *state, const struct history_header *header)
+{
+    struct exercised *exercised = state;
+    memset(state, 0, exercised_bytes(header));
+    exercised->client_count = header->client_count;
+    exercised->fault_count = (uint32_t)header->fault_count;
+    exercised->resource_count = ledger_resource_count(header);
+    exercised->uses_at = (uint32_t)uses_offset(header);
+}
+
+static bool held_by_another(const struct ledger *ledger, const struct history_event *event)
+{
+    uint32_t link = ledger_resource_at(ledger, event->resource)->running;
+    while (link != 0) {
+        const struct ledger_claim *claim = ledger_claim_at(ledger, link - 1);
+        if (claim->process != event->process && ledger_running(ledger, claim)) {
+            return true;
+        }
+        link = claim->next;
+    }
+    return false;
+}
+
+/* Whether a client holds, is in the middle of an operation, or has keys that are yet to go. */
+static bool is_busy(const struct ledger *ledger, uint32_t slot)
+{
+    const struct ledger_process *process = ledger_process_at(ledger, slot);
+    bool open = process->open && (process->open_flags & HISTORY_AUDIT) == 0;
+    if (open || process->inside) {
+        return true;
+    }
+    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
+        const struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        if (claim->state != CLAIM_FREE && (claim->present != 0 || ledger_running(ledger, claim))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool anybody_is_busy(const struct ledger *ledger)
+{
+    for (uint32_t slot = 0; slot < ledger->process_count; slot++) {
+        if (is_busy(ledger, slot)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void step_fault(struct exercised *exercised, const struct ledger *ledger,
+                       const struct history_event *event)
+{
+    if (event->fault < 0 || (uint32_t)event->fault >= ledger->fault_count) {
+        return;
+    }
+    uint8_t *use = use_of(exercised, (uint32_t)event->fault);
+    if (*use == USE_UNSEEN) {
+        *use = USE_IDLE;
+        exercised->idle_count++;
+    }
+    if (*use == USE_IDLE && anybody_is_busy(ledger)) {
+        *use = USE_MATTERED;
+        exercised->idle_count--;
+    }
+}
+
+/* Over at once, but what it did to a clock or to a node's scripts is there for all that follows. */
+static bool fault_stays(enum fault_kind kind)
+{
+    return kind == FAULT_CLOCK_JUMP || kind == FAULT_SCRIPT_FLUSH;
+}
+
+/* A client begins an operation: that is what the faults that are in force were waiting for. */
+static void step_under_faults(struct exercised *exercised, const struct ledger *ledger)
+{
+    for (uint32_t i = 0; i < ledger->fault_count && exercised->idle_count > 0; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool in_force = fault->state == FAULT_ACTIVE || fault_stays((enum fault_kind)fault->kind);
+        if (*use_of(exercised, i) == USE_IDLE && in_force) {
+            *use_of(exercised, i) = USE_MATTERED;
+            exercised->idle_count--;
+        }
+    }
+}
+
+static void exercised_step(void *state, const struct ledger *ledger,
+                           const struct history_event *event)
+{
+    struct exercised *exercised = state;
+    if (event->kind == HISTORY_FAULT) {
+        step_fault(exercised, ledger, event);
+        return;
+    }
+    bool audit = (event->flags & HISTORY_AUDIT) != 0;
+    if (event->type == HISTORY_INVOKE && !audit && exercised->idle_count > 0) {
+        step_under_faults(exercised, ledger);
+    }
+    if (event->f != HISTORY_ACQUIRE || audit || event->resource >= exercised->resource_count) {
+        return;
+    }
+    uint32_t *asking = &exercised->asking[event->resource];
+    if (event->type != HISTORY_INVOKE) {
+        *asking -= *asking > 0 ? 1 : 0;
+        exercised->grants += event->type == HISTORY_OK ? 1 : 0;
+        return;
+    }
+    exercised->result.judged++;
+    exercised->contended += *asking > 0 || held_by_another(ledger, event) ? 1 : 0;
+    (*asking)++;
+}
+
+/* Faults that are over as soon as they have struck. */
+static bool fault_is_instant(enum fault_kind kind)
+{
+    return kind == FAULT_KILL || kind == FAULT_CLOCK_JUMP || kind == FAULT_SCRIPT_FLUSH ||
+           kind == FAULT_EVICT || kind == FAULT_LOSE_REPLY || kind == FAULT_FAILOVER;
+}
+
+/* Whether every fault of the scenario struck while it mattered, showed an effect and ended. */
+static bool faults_judged(struct exercised *exercised, const struct ledger *ledger)
+{
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        if (fault->state == FAULT_WAITING) {
+            if (i < exercised->fault_count) {
+                check_unknown(&exercised->result, FAULT_DID_NOT_STRIKE, (int64_t)i + 1);
+                return false;
+            }
+            continue;
+        }
+        if (!fault->effect) {
+            check_unknown(&exercised->result, FAULT_WITHOUT_EFFECT, (int64_t)i + 1);
+            return false;
+        }
+        if (fault->state == FAULT_ACTIVE && !fault_is_instant(fault->kind)) {
+            check_unknown(&exercised->result, FAULT_WITHOUT_END, (int64_t)i + 1);
+            return false;
+        }
+        if (*use_of(exercised, i) != USE_MATTERED) {
+            check_unknown(&exercised->result, FAULT_WHILE_IDLE, (int64_t)i + 1);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void exercised_finish(void *state, const struct ledger *ledger)
+{
+    struct exercised *exercised = state;
+    if (exercised->grants == 0) {
+        check_unknown(&exercised->result, NO_GRANT, 0);
+        return;
+    }
+    if (!faults_judged(exercised, ledger)) {
+        return;
+    }
+    if (exercised->client_count > 1 && exercised->contended == 0) {
+        check_unknown(&exercised->result, NO_CONTENTION, 0);
+        return;
+    }
+    check_conclude(&exercised->result);
+}
+
+const struct check check_exercised = {
+    .name = "exercised",
+    .question = "Were there grants, contention, and did every fault strike while it mattered?",
+    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_FAULT),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_EXTEND) |
+          CHECK_WANTS(HISTORY_RELEASE) | CHECK_WANTS(HISTORY_FAULT_START) |
+          CHECK_WANTS(HISTORY_FAULT_EFFECT) | CHECK_WANTS(HISTORY_FAULT_END),
+    .follows = true,
+    .bytes = exercised_bytes,
+    .init = exercised_init,
+    .step = exercised_step,
+    .finish = exercised_finish,
+};

@@ -1,0 +1,144 @@
+/* fence_order.c: are fences unique and growing in grant order? */
+#include "checker/checks/reasons.h"
+#include "checker/checks/rows.h"
+#include "checker/verdict.h"
+
+/*
+ * A grant that returned before another was asked for comes first; its fence must be smaller. Grants
+ * whose acquires overlapped in time may have got their fences in either order, but never the same.
+ */
+enum { FENCES_KEPT = 8 };
+
+struct fence_seen {
+    int64_t fence;
+    uint64_t index;
+};
+
+struct fence_resource {
+    struct fence_seen highest;
+    uint32_t count;
+    struct fence_seen kept[FENCES_KEPT];
+};
+
+struct fence_order {
+    struct check_result result;
+    uint32_t resource_count;
+    uint32_t process_count;
+    uint32_t floors_at; /* offset of struct fence_seen[process_count]: highest when it asked */
+    struct fence_resource resources[];
+};
+
+static size_t fence_bytes(const struct history_header *header)
+{
+    return sizeof(struct fence_order) +
+           ledger_resource_count(header) * sizeof(struct fence_resource) +
+           ledger_process_count(header) * sizeof(struct fence_seen);
+}
+
+static void fence_init(void *state, const struct history_header *header)
+{
+    struct fence_order *fences = state;
+    memset(state, 0, fence_bytes(header));
+    fences->resource_count = ledger_resource_count(header);
+    fences->process_count = ledger_process_count(header);
+    fences->floors_at =
+        (uint32_t)(sizeof *fences + fences->resource_count * sizeof(struct fence_resource));
+}
+
+static struct fence_seen *floor_of(struct fence_order *fences, const struct ledger *ledger,
+                                   int32_t process)
+{
+    uint32_t slot = ledger_slot(ledger, process);
+    void *floors = (char *)fences + fences->floors_at;
+    return slot < fences->process_count ? (struct fence_seen *)floors + slot : NULL;
+}
+
+/* Counters in memory that a node lost cannot go on where they were. */
+static struct blamed blame_counters(const struct ledger *ledger)
+{
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        if (fault->state == FAULT_WAITING) {
+            continue;
+        }
+        if (fault->kind == FAULT_CRASH || fault->kind == FAULT_POWER_LOSS ||
+            fault->kind == FAULT_SHUTDOWN) {
+            return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE};
+        }
+        if (fault->kind == FAULT_FAILOVER) {
+            return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_REPLICATION};
+        }
+    }
+    return blamed_library();
+}
+
+static void fence_violated(struct fence_order *fences, const struct ledger *ledger,
+                           const struct fence_seen *other, const struct history_event *event,
+                           enum fence_reason reason)
+{
+    struct finding finding = {
+        .reason = (uint8_t)reason,
+        .evidence = {other->index, event->index},
+        .evidence_count = 2,
+        .blamed = blame_counters(ledger),
+        .number = {other->fence, event->fence},
+    };
+    check_fail(&fences->result, &finding);
+}
+
+static void fence_granted(struct fence_order *fences, const struct ledger *ledger,
+                          const struct fence_seen *floor, const struct history_event *event)
+{
+    struct fence_resource *resource = &fences->resources[event->resource];
+    fences->result.judged++;
+    if (event->fence <= floor->fence) {
+        fence_violated(fences, ledger, floor, event, NOT_GROWING);
+    } else {
+        for (uint32_t i = 0; i < FENCES_KEPT && i < resource->count; i++) {
+            if (resource->kept[i].fence == event->fence) {
+                fence_violated(fences, ledger, &resource->kept[i], event, NOT_UNIQUE);
+                break;
+            }
+        }
+    }
+    struct fence_seen seen = {.fence = event->fence, .index = event->index};
+    resource->kept[resource->count++ % FENCES_KEPT] = seen;
+    if (event->fence > resource->highest.fence) {
+        resource->highest = seen;
+    }
+}
+
+static void fence_step(void *state, const struct ledger *ledger, const struct history_event *event)
+{
+    struct fence_order *fences = state;
+    if (event->f != HISTORY_ACQUIRE || event->resource >= fences->resource_count) {
+        return;
+    }
+    struct fence_seen *floor = floor_of(fences, ledger, event->process);
+    if (floor == NULL) {
+        return;
+    }
+    if (event->type == HISTORY_INVOKE) {
+        *floor = fences->resources[event->resource].highest;
+    } else if (event->type == HISTORY_OK && (event->flags & HISTORY_HAS_FENCE) != 0) {
+        fence_granted(fences, ledger, floor, event);
+    }
+}
+
+static void fence_finish(void *state, const struct ledger *ledger)
+{
+    (void)ledger;
+    check_conclude(state);
+}
+
+const struct check check_fence_order = {
+    .name = "fence_order",
+    .question = "Are fences unique and growing in grant order?",
+    .kinds = CHECK_WANTS(HISTORY_OP),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE),
+    .follows = true,
+    .bytes = fence_bytes,
+    .init = fence_init,
+    .step = fence_step,
+    .finish = fence_finish,
+};

@@ -1,0 +1,200 @@
+/* loss_notice.c: was a holder told before another could be granted? */
+#include "checker/checks/reasons.h"
+#include "checker/checks/rows.h"
+#include "checker/verdict.h"
+
+/*
+ * A client inside its section believes that it holds the lock until the lock tells it otherwise, or
+ * it leaves or releases by itself. Once another client is granted the resource, telling it is too
+ * late. Judged only where the library promises a validity or was seen to give notices.
+ */
+enum { BELIEVERS_MAX = 4 };
+
+struct believer {
+    int32_t process;
+    uint64_t granted_index;
+    uint64_t other_index; /* of another's grant; 0: none yet */
+    int64_t other_ns;
+    struct blamed blamed;
+};
+
+struct believers {
+    uint32_t count;
+    struct believer list[BELIEVERS_MAX];
+};
+
+struct loss_notice {
+    struct check_result result;
+    uint32_t resource_count;
+    struct believers resources[];
+};
+
+static size_t loss_bytes(const struct history_header *header)
+{
+    return sizeof(struct loss_notice) + ledger_resource_count(header) * sizeof(struct believers);
+}
+
+static void loss_init(void *state, const struct history_header *header)
+{
+    struct loss_notice *loss = state;
+    memset(state, 0, loss_bytes(header));
+    loss->resource_count = ledger_resource_count(header);
+}
+
+static bool is_judged(const struct ledger *ledger)
+{
+    return ledger->promises || ledger->has_notices;
+}
+
+static void loss_violated(struct loss_notice *loss, const struct ledger *ledger,
+                          const struct believer *believer, enum loss_reason reason)
+{
+    struct finding finding = {
+        .reason = (uint8_t)reason,
+        .evidence = {believer->granted_index, believer->other_index, ledger->last_index},
+        .evidence_count = 3,
+        .blamed = believer->blamed,
+        .number = {ledger->now_ns - believer->other_ns, 0},
+    };
+    check_fail(&loss->result, &finding);
+}
+
+/* Another was granted the resource last, and this one does not know. */
+static void believer_too_late(struct believer *believer, const struct ledger *ledger,
+                              const struct ledger_resource *resource, uint32_t number)
+{
+    believer->other_index = resource->granted_index;
+    believer->other_ns = resource->granted_ns;
+    believer->blamed = blame_meeting(ledger, believer->process, resource->granted_process, number);
+    /* A section that is too long is what a notice is for. */
+    if (believer->blamed.assumption == ASSUMPTION_SECTION) {
+        believer->blamed = blamed_library();
+    }
+}
+
+static void loss_enter(struct loss_notice *loss, const struct ledger *ledger,
+                       const struct history_event *event)
+{
+    struct believers *believers = &loss->resources[event->resource];
+    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    if (claim == NULL || claim->told) {
+        return;
+    }
+    loss->result.judged++;
+    if (believers->count == BELIEVERS_MAX) {
+        return;
+    }
+    struct believer *believer = &believers->list[believers->count++];
+    *believer = (struct believer){.process = event->process, .granted_index = claim->granted_index};
+    /* Stopped between its grant and its section: another may have been granted it meanwhile. */
+    const struct ledger_resource *resource = ledger_resource_at(ledger, event->resource);
+    if (resource->granted_index > claim->granted_index) {
+        believer_too_late(believer, ledger, resource, event->resource);
+    }
+}
+
+/* A client has stopped believing: told, or by itself. */
+static void loss_end(struct loss_notice *loss, const struct ledger *ledger,
+                     const struct history_event *event, enum loss_reason reason)
+{
+    struct believers *believers = &loss->resources[event->resource];
+    for (uint32_t i = 0; i < believers->count; i++) {
+        struct believer *believer = &believers->list[i];
+        if (believer->process != event->process) {
+            continue;
+        }
+        bool late = believer->other_index != 0 && event->time_ns > believer->other_ns;
+        if (late && is_judged(ledger)) {
+            loss_violated(loss, ledger, believer, reason);
+        }
+        *believer = believers->list[believers->count - 1];
+        believers->count--;
+        return;
+    }
+}
+
+/* Another is granted what they believe to hold. */
+static void loss_granted(struct loss_notice *loss, const struct ledger *ledger,
+                         const struct history_event *event)
+{
+    struct believers *believers = &loss->resources[event->resource];
+    for (uint32_t i = 0; i < believers->count; i++) {
+        struct believer *believer = &believers->list[i];
+        if (believer->process == event->process || believer->other_index != 0) {
+            continue;
+        }
+        believer_too_late(believer, ledger, ledger_resource_at(ledger, event->resource),
+                          event->resource);
+    }
+}
+
+static void loss_killed(struct loss_notice *loss, const struct history_event *event)
+{
+    for (uint32_t i = 0; i < loss->resource_count; i++) {
+        struct believers *believers = &loss->resources[i];
+        for (uint32_t k = 0; k < believers->count; k++) {
+            if (believers->list[k].process == event->process) {
+                believers->list[k] = believers->list[believers->count - 1];
+                believers->count--;
+                break;
+            }
+        }
+    }
+}
+
+static void loss_step(void *state, const struct ledger *ledger, const struct history_event *event)
+{
+    struct loss_notice *loss = state;
+    if (event->kind == HISTORY_CLIENT) {
+        if (event->f == HISTORY_CLIENT_KILLED) {
+            loss_killed(loss, event);
+        }
+        return;
+    }
+    if (event->resource >= loss->resource_count) {
+        return;
+    }
+    if (event->kind == HISTORY_SECTION) {
+        if (event->f == HISTORY_ENTER) {
+            loss_enter(loss, ledger, event);
+        } else {
+            loss_end(loss, ledger, event, NEVER_TOLD);
+        }
+    } else if (event->kind == HISTORY_NOTICE) {
+        loss_end(loss, ledger, event, TOLD_LATE);
+    } else if (event->f == HISTORY_RELEASE && event->type == HISTORY_INVOKE) {
+        loss_end(loss, ledger, event, NEVER_TOLD);
+    } else if (event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK) {
+        loss_granted(loss, ledger, event);
+    }
+}
+
+static void loss_finish(void *state, const struct ledger *ledger)
+{
+    struct loss_notice *loss = state;
+    for (uint32_t i = 0; is_judged(ledger) && i < loss->resource_count; i++) {
+        for (uint32_t k = 0; k < loss->resources[i].count; k++) {
+            const struct believer *believer = &loss->resources[i].list[k];
+            if (believer->other_index != 0 && ledger->now_ns > believer->other_ns) {
+                loss_violated(loss, ledger, believer, NEVER_TOLD);
+            }
+        }
+    }
+    loss->result.judged = is_judged(ledger) ? loss->result.judged : 0;
+    check_conclude(&loss->result);
+}
+
+const struct check check_loss_notice = {
+    .name = "loss_notice",
+    .question = "Was a holder told before another could be granted?",
+    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_SECTION) | CHECK_WANTS(HISTORY_NOTICE) |
+             CHECK_WANTS(HISTORY_CLIENT),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_RELEASE) | CHECK_WANTS(HISTORY_ENTER) |
+          CHECK_WANTS(HISTORY_LEAVE) | CHECK_WANTS(HISTORY_LOST) |
+          CHECK_WANTS(HISTORY_CLIENT_KILLED),
+    .follows = true,
+    .bytes = loss_bytes,
+    .init = loss_init,
+    .step = loss_step,
+    .finish = loss_finish,
+};

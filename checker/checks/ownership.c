@@ -1,0 +1,92 @@
+/* ownership.c: did anyone delete or extend a key that another owned? */
+#include "checker/checks/reasons.h"
+#include "checker/checks/rows.h"
+#include "checker/verdict.h"
+
+struct ownership {
+    struct check_result result;
+};
+
+static size_t ownership_bytes(const struct history_header *header)
+{
+    (void)header;
+    return sizeof(struct ownership);
+}
+
+static void ownership_init(void *state, const struct history_header *header)
+{
+    (void)header;
+    memset(state, 0, sizeof(struct ownership));
+}
+
+/* The recorder's word, unless both who set the key and who sent the command are known. */
+static bool is_foreign(const struct ledger_key *key, const struct history_event *event)
+{
+    bool set_is_known = key->process != HISTORY_NOBODY &&
+                        ((event->flags & HISTORY_HAS_OWNER) == 0 ||
+                         memcmp(&key->value, &event->owner, sizeof key->value) == 0);
+    if (set_is_known && event->process != HISTORY_NOBODY) {
+        return key->process != event->process;
+    }
+    if ((event->flags & HISTORY_HAS_VALUE) != 0 && (event->flags & HISTORY_HAS_OWNER) != 0) {
+        return memcmp(&event->value, &event->owner, sizeof event->value) != 0;
+    }
+    return event->cause == CAUSE_FOREIGN;
+}
+
+static void ownership_violated(struct ownership *ownership, const struct ledger_key *key,
+                               const struct history_event *event, enum ownership_reason reason)
+{
+    struct finding finding = {
+        .reason = (uint8_t)reason,
+        .evidence = {event->index, key->set_index},
+        .evidence_count = key->process == HISTORY_NOBODY || reason == OVERWROTE_ANOTHERS ? 1 : 2,
+        .blamed = blamed_library(),
+        .number = {event->node, key->process},
+    };
+    check_fail(&ownership->result, &finding);
+}
+
+static void ownership_step(void *state, const struct ledger *ledger,
+                           const struct history_event *event)
+{
+    struct ownership *ownership = state;
+    bool known = ledger->node_count > 0 && event->resource < ledger->resource_count;
+    if (!known) {
+        return;
+    }
+    const struct ledger_key *key = ledger_key_at(ledger, event->node, event->resource);
+    if (event->f == HISTORY_KEY_DELETED || event->f == HISTORY_KEY_EXTENDED) {
+        ownership->result.judged++;
+        if (is_foreign(key, event)) {
+            ownership_violated(ownership, key, event,
+                               event->f == HISTORY_KEY_DELETED ? DELETED_ANOTHERS
+                                                               : EXTENDED_ANOTHERS);
+        }
+    } else if (event->f == HISTORY_KEY_SET && (event->flags & HISTORY_HAS_OWNER) != 0 &&
+               (event->flags & HISTORY_HAS_VALUE) != 0) {
+        ownership->result.judged++;
+        if (memcmp(&event->owner, &event->value, sizeof event->value) != 0) {
+            ownership_violated(ownership, key, event, OVERWROTE_ANOTHERS);
+        }
+    }
+}
+
+static void ownership_finish(void *state, const struct ledger *ledger)
+{
+    (void)ledger;
+    check_conclude(state);
+}
+
+const struct check check_ownership = {
+    .name = "ownership",
+    .question = "Did anyone delete or extend a key that another owned?",
+    .kinds = CHECK_WANTS(HISTORY_NODE),
+    .fs = CHECK_WANTS(HISTORY_KEY_DELETED) | CHECK_WANTS(HISTORY_KEY_EXTENDED) |
+          CHECK_WANTS(HISTORY_KEY_SET),
+    .follows = true,
+    .bytes = ownership_bytes,
+    .init = ownership_init,
+    .step = ownership_step,
+    .finish = ownership_finish,
+};

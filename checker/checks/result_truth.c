@@ -1,0 +1,162 @@
+/* result_truth.c: did the lock's answer contradict its effect? */
+#include "checker/checks/reasons.h"
+#include "checker/checks/rows.h"
+#include "checker/verdict.h"
+
+struct result_truth {
+    struct check_result result;
+};
+
+static size_t truth_bytes(const struct history_header *header)
+{
+    (void)header;
+    return sizeof(struct result_truth);
+}
+
+static void truth_init(void *state, const struct history_header *header)
+{
+    (void)header;
+    memset(state, 0, sizeof(struct result_truth));
+}
+
+static void truth_violated(struct result_truth *truth, const struct ledger *ledger,
+                           const struct ledger_claim *claim, struct finding *finding)
+{
+    finding->evidence[finding->evidence_count++] = ledger->last_index;
+    finding->number[1] = ledger->quorum;
+    if (claim->set != 0) {
+        finding->evidence[finding->evidence_count++] = claim->first_set_index;
+    }
+    check_fail(&truth->result, finding);
+}
+
+static void truth_granted(struct result_truth *truth, const struct ledger *ledger,
+                          const struct ledger_claim *claim)
+{
+    int32_t set = ledger_bits(claim->set);
+    if (set < ledger->quorum) {
+        struct finding finding = {
+            .reason = GRANTED_WITHOUT_MAJORITY, .blamed = blamed_library(), .number = {set, 0}};
+        truth_violated(truth, ledger, claim, &finding);
+    }
+}
+
+/* A deletion that a node forgot at a restart is not the lock's. */
+static struct blamed blame_kept(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
+        if ((claim->present >> node & 1) != 0 && key->came_back) {
+            return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE};
+        }
+    }
+    return blamed_library();
+}
+
+static void truth_released(struct result_truth *truth, const struct ledger *ledger,
+                           const struct ledger_claim *claim, const struct history_event *event)
+{
+    int32_t present = ledger_bits(claim->present);
+    const struct ledger_process *process = ledger_process(ledger, event->process);
+    bool touched =
+        ledger_client_fault(ledger, event->process, UINT32_MAX, process->open_ns, ledger->now_ns);
+    if (present < ledger->quorum || (event->type == HISTORY_FAIL && touched)) {
+        return;
+    }
+    struct finding finding = {
+        .reason = event->type == HISTORY_OK ? RELEASED_BUT_KEPT : NOT_RELEASED_BUT_HELD,
+        .blamed = blame_kept(ledger, claim),
+        .number = {present, 0},
+    };
+    truth_violated(truth, ledger, claim, &finding);
+}
+
+/* A key that was gone is no key that was extended: another may have held the lock in between. */
+static void truth_extended(struct result_truth *truth, const struct ledger *ledger,
+                           const struct ledger_claim *claim)
+{
+    int32_t stayed = ledger_bits(claim->present & ~claim->remade);
+    bool majority_now = ledger_bits(claim->present) >= ledger->quorum;
+    if (majority_now && stayed < ledger->quorum) {
+        struct finding finding = {
+            .reason = EXTENDED_BUT_REMADE, .blamed = blamed_library(), .number = {stayed, 0}};
+        truth_violated(truth, ledger, claim, &finding);
+    }
+}
+
+static void truth_operation(struct result_truth *truth, const struct ledger *ledger,
+                            const struct history_event *event)
+{
+    bool grants = event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK;
+    bool releases =
+        event->f == HISTORY_RELEASE && (event->type == HISTORY_OK || event->type == HISTORY_FAIL);
+    bool extends = event->f == HISTORY_EXTEND && event->type == HISTORY_OK;
+    if (!grants && !releases && !extends) {
+        return;
+    }
+    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    if (claim == NULL || !claim->has_value) {
+        return;
+    }
+    truth->result.judged++;
+    if (grants) {
+        truth_granted(truth, ledger, claim);
+    } else if (extends) {
+        truth_extended(truth, ledger, claim);
+    } else {
+        truth_released(truth, ledger, claim, event);
+    }
+}
+
+static void truth_expired(struct result_truth *truth, const struct ledger *ledger,
+                          const struct history_event *event)
+{
+    const struct ledger_key *key = ledger_key_at(ledger, event->node, event->resource);
+    const struct ledger_claim *claim = ledger_key_claim(ledger, key);
+    if (event->cause != CAUSE_TTL || claim == NULL || claim->state != CLAIM_REFUSED ||
+        ledger_bits(claim->present) != ledger->quorum - 1 ||
+        ledger_touched(ledger, claim->process, event->node, claim->first_set_ns, ledger->now_ns)) {
+        return;
+    }
+    struct finding finding = {
+        .reason = REFUSED_BUT_KEPT,
+        .evidence = {claim->refused_index},
+        .evidence_count = 1,
+        .blamed = blamed_library(),
+        .number = {ledger->now_ns - claim->refused_ns, 0},
+    };
+    truth_violated(truth, ledger, claim, &finding);
+}
+
+static void truth_step(void *state, const struct ledger *ledger, const struct history_event *event)
+{
+    struct result_truth *truth = state;
+    if (ledger->node_count == 0 || !ledger->has_nodes ||
+        event->resource >= ledger->resource_count) {
+        return;
+    }
+    if (event->kind == HISTORY_OP) {
+        truth_operation(truth, ledger, event);
+    } else if (event->f == HISTORY_KEY_EXPIRED) {
+        truth_expired(truth, ledger, event);
+    }
+}
+
+static void truth_finish(void *state, const struct ledger *ledger)
+{
+    (void)ledger;
+    check_conclude(state);
+}
+
+const struct check check_result_truth = {
+    .name = "result_truth",
+    .question = "Did the lock's answer contradict its effect?",
+    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_NODE),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_RELEASE) |
+          CHECK_WANTS(HISTORY_EXTEND) | CHECK_WANTS(HISTORY_KEY_EXPIRED),
+    .follows = true,
+    .bytes = truth_bytes,
+    .init = truth_init,
+    .step = truth_step,
+    .finish = truth_finish,
+};

@@ -1,0 +1,132 @@
+/* section_exclusion.c: were two clients inside the section at once, however late? */
+#include "checker/checks/reasons.h"
+#include "checker/checks/rows.h"
+#include "checker/verdict.h"
+
+/* A client that leaves at the very time at which another enters does not meet it. */
+enum { INSIDERS_MAX = 4 }; /* followed of one resource; the violation shows at the second */
+
+struct insider {
+    int32_t process;
+    uint64_t index;
+    int64_t since_ns;
+};
+
+struct insiders {
+    uint32_t count;
+    struct insider list[INSIDERS_MAX];
+};
+
+struct section_exclusion {
+    struct check_result result;
+    bool waiting;
+    int32_t first_process;
+    int64_t since_ns;
+    uint32_t resource_count;
+    struct finding finding;
+    struct insiders resources[];
+};
+
+static size_t section_bytes(const struct history_header *header)
+{
+    return sizeof(struct section_exclusion) +
+           ledger_resource_count(header) * sizeof(struct insiders);
+}
+
+static void section_init(void *state, const struct history_header *header)
+{
+    struct section_exclusion *section = state;
+    memset(state, 0, section_bytes(header));
+    section->resource_count = ledger_resource_count(header);
+}
+
+static void section_enter(struct section_exclusion *section, const struct ledger *ledger,
+                          const struct history_event *event)
+{
+    struct insiders *insiders = &section->resources[event->resource];
+    section->result.judged++;
+    if (insiders->count > 0 && !section->waiting) {
+        const struct insider *first = &insiders->list[0];
+        section->finding = (struct finding){
+            .reason = TWO_INSIDE,
+            .evidence = {first->index, event->index},
+            .evidence_count = 2,
+            .blamed = blame_meeting(ledger, first->process, event->process, event->resource),
+            .number = {event->time_ns - first->since_ns, 0},
+        };
+        section->waiting = true;
+        section->first_process = first->process;
+        section->since_ns = event->time_ns;
+    }
+    if (insiders->count < INSIDERS_MAX) {
+        insiders->list[insiders->count++] = (struct insider){
+            .process = event->process, .index = event->index, .since_ns = event->time_ns};
+    }
+}
+
+static void section_leave(struct section_exclusion *section, struct insiders *insiders,
+                          const struct history_event *event)
+{
+    for (uint32_t i = 0; i < insiders->count; i++) {
+        if (insiders->list[i].process == event->process) {
+            insiders->list[i] = insiders->list[insiders->count - 1];
+            insiders->count--;
+            break;
+        }
+    }
+    if (section->waiting && section->first_process == event->process) {
+        section->waiting = false;
+    }
+}
+
+static void settle(struct section_exclusion *section)
+{
+    if (section->waiting) {
+        check_fail(&section->result, &section->finding);
+        section->waiting = false;
+    }
+}
+
+static void section_step(void *state, const struct ledger *ledger,
+                         const struct history_event *event)
+{
+    struct section_exclusion *section = state;
+    if (section->waiting && event->time_ns > section->since_ns) {
+        settle(section);
+    }
+    if (event->kind == HISTORY_SECTION && event->resource < section->resource_count) {
+        if (event->f == HISTORY_ENTER) {
+            section_enter(section, ledger, event);
+        } else {
+            section_leave(section, &section->resources[event->resource], event);
+        }
+        return;
+    }
+    if (event->kind == HISTORY_CLIENT && event->f == HISTORY_CLIENT_KILLED) {
+        /* Its section ends with it, wherever that was. */
+        for (uint32_t i = 0; i < section->resource_count; i++) {
+            section_leave(section, &section->resources[i], event);
+        }
+    }
+}
+
+static void section_finish(void *state, const struct ledger *ledger)
+{
+    (void)ledger;
+    struct section_exclusion *section = state;
+    settle(section);
+    check_conclude(&section->result);
+}
+
+const struct check check_section_exclusion = {
+    .name = "section_exclusion",
+    .question = "Were two clients inside the section at once, however late?",
+    .kinds = CHECK_WANTS(HISTORY_SECTION) | CHECK_WANTS(HISTORY_CLIENT),
+    .fs = CHECK_WANTS(HISTORY_ENTER) | CHECK_WANTS(HISTORY_LEAVE) |
+          CHECK_WANTS(HISTORY_CLIENT_KILLED),
+    .follows = true,
+    .bytes = section_bytes,
+    .init = section_init,
+    .step = section_step,
+    .finish = section_finish,
+};

@@ -1,0 +1,144 @@
+/* validity.c: did a promise outlive the majority of keys behind it? */
+#include "checker/checks/reasons.h"
+#include "checker/checks/rows.h"
+#include "checker/verdict.h"
+
+struct validity {
+    struct check_result result;
+};
+
+static size_t validity_bytes(const struct history_header *header)
+{
+    (void)header;
+    return sizeof(struct validity);
+}
+
+static void validity_init(void *state, const struct history_header *header)
+{
+    (void)header;
+    memset(state, 0, sizeof(struct validity));
+}
+
+/* The grant, and the last ends of its keys before now. */
+static void validity_violated(struct validity *validity, const struct ledger *ledger,
+                              const struct ledger_claim *claim, enum validity_reason reason)
+{
+    struct finding finding = {
+        .reason = (uint8_t)reason,
+        .evidence = {claim->granted_index},
+        .evidence_count = 1,
+        .blamed = blame_keys(ledger, claim),
+        .number = {claim->until_ns - ledger->now_ns, ledger_bits(claim->present)},
+    };
+    uint64_t before = UINT64_MAX;
+    const struct ledger_end *ends = ledger_ends(claim);
+    while (finding.evidence_count < CHECK_EVIDENCE_MAX) {
+        uint64_t latest = 0;
+        bool found = false;
+        for (int32_t node = 0; node < ledger->node_count; node++) {
+            uint64_t bit = UINT64_C(1) << node;
+            bool gone = (claim->set & bit) != 0 && (claim->present & bit) == 0;
+            if (gone && ends[node].index < before && (!found || ends[node].index > latest)) {
+                latest = ends[node].index;
+                found = true;
+            }
+        }
+        if (!found) {
+            break;
+        }
+        finding.evidence[finding.evidence_count++] = latest;
+        before = latest;
+    }
+    check_fail(&validity->result, &finding);
+}
+
+/* The library alone: it promised a time that had passed. */
+static void validity_spent(struct validity *validity, const struct ledger *ledger,
+                           const struct ledger_claim *claim, const struct history_event *event)
+{
+    bool granted = event->f == HISTORY_ACQUIRE;
+    struct finding finding = {
+        .reason = granted ? SPENT_WHEN_GRANTED : SPENT_WHEN_EXTENDED,
+        .evidence = {claim->granted_index, event->index},
+        .evidence_count = granted ? 1 : 2,
+        .blamed = blamed_library(),
+        .number = {claim->until_ns - ledger->now_ns, ledger_bits(claim->present)},
+    };
+    check_fail(&validity->result, &finding);
+}
+
+static bool followed(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    return ledger->node_count > 0 && ledger->has_nodes && claim->has_value;
+}
+
+static void validity_operation(struct validity *validity, const struct ledger *ledger,
+                               const struct history_event *event)
+{
+    bool granted = event->f == HISTORY_ACQUIRE;
+    if (event->type != HISTORY_OK || (!granted && event->f != HISTORY_EXTEND)) {
+        return;
+    }
+    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    if (claim == NULL || claim->until_ns == TIME_NEVER) {
+        return;
+    }
+    if (claim->until_ns <= (granted ? claim->granted_ns : event->time_ns)) {
+        validity->result.judged++;
+        validity_spent(validity, ledger, claim, event);
+        return;
+    }
+    if (!followed(ledger, claim)) {
+        return;
+    }
+    validity->result.judged++;
+    if (ledger_running(ledger, claim) && ledger_bits(claim->present) < ledger->quorum) {
+        validity_violated(validity, ledger, claim,
+                          granted ? NO_MAJORITY_WHEN_GRANTED : NO_MAJORITY_WHEN_EXTENDED);
+    }
+}
+
+static void validity_step(void *state, const struct ledger *ledger,
+                          const struct history_event *event)
+{
+    struct validity *validity = state;
+    if (event->kind == HISTORY_OP) {
+        validity_operation(validity, ledger, event);
+        return;
+    }
+    bool ends = event->f == HISTORY_KEY_DELETED || event->f == HISTORY_KEY_EXPIRED ||
+                event->f == HISTORY_KEY_LOST || event->f == HISTORY_KEY_EVICTED;
+    if (!ends || ledger->node_count == 0 || event->resource >= ledger->resource_count) {
+        return;
+    }
+    const struct ledger_claim *claim =
+        ledger_key_claim(ledger, ledger_key_at(ledger, event->node, event->resource));
+    if (claim == NULL || claim->until_ns == TIME_NEVER || !ledger_running(ledger, claim) ||
+        ledger_ends(claim)[event->node].index != event->index) {
+        return;
+    }
+    /* Once a lease: when the majority breaks. */
+    if (ledger_bits(claim->present) == ledger->quorum - 1) {
+        validity_violated(validity, ledger, claim, MAJORITY_LOST);
+    }
+}
+
+static void validity_finish(void *state, const struct ledger *ledger)
+{
+    (void)ledger;
+    check_conclude(state);
+}
+
+const struct check check_validity = {
+    .name = "validity",
+    .question = "Did a promise outlive the majority of keys behind it?",
+    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_NODE),
+    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_EXTEND) |
+          CHECK_WANTS(HISTORY_KEY_DELETED) | CHECK_WANTS(HISTORY_KEY_EXPIRED) |
+          CHECK_WANTS(HISTORY_KEY_LOST) | CHECK_WANTS(HISTORY_KEY_EVICTED),
+    .follows = true,
+    .bytes = validity_bytes,
+    .init = validity_init,
+    .step = validity_step,
+    .finish = validity_finish,
+};

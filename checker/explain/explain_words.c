@@ -1,0 +1,364 @@
+/* explain_words.c: clients, nodes, times, events and faults in words. */
+#include "checker/explain/explain_words.h"
+
+#include "base/assert.h"
+#include "checker/key_ends.h"
+
+#include <inttypes.h>
+
+const struct history_event *telling_evidence(const struct telling *telling, uint32_t i)
+{
+    if (i >= telling->result->evidence_count ||
+        telling->result->evidence[i] >= telling->history->count) {
+        return NULL;
+    }
+    return &telling->history->events[telling->result->evidence[i]];
+}
+
+const struct history_event *telling_fault(const struct telling *telling, int32_t fault)
+{
+    for (size_t i = 0; i < telling->history->count; i++) {
+        const struct history_event *event = &telling->history->events[i];
+        if (event->kind == HISTORY_FAULT && event->fault == fault) {
+            return event;
+        }
+    }
+    return NULL;
+}
+
+void put_client_number(struct text *text, const struct history_header *header, int32_t process)
+{
+    if (header->format == 0) {
+        text_add(text, "process %" PRId32, process);
+    } else {
+        text_add(text, "client %" PRId32, process + 1);
+    }
+}
+
+void put_client(const struct telling *telling, int32_t process)
+{
+    int32_t count = telling->history->header->client_count;
+    if (process == HISTORY_NOBODY) {
+        text_add(telling->text, "somebody");
+    } else if (count > 0 && process == count) {
+        text_add(telling->text, "the auditor");
+    } else {
+        put_client_number(telling->text, telling->history->header, process);
+    }
+}
+
+void put_client_first(const struct telling *telling, int32_t process)
+{
+    size_t at = telling->text->length;
+    put_client(telling, process);
+    if (at < telling->text->length) {
+        telling->text->data[at] = (char)(telling->text->data[at] - 'a' + 'A');
+    }
+}
+
+void put_resource(const struct telling *telling, uint32_t resource)
+{
+    if (telling->history->resources != NULL) {
+        text_add(telling->text, "%s", telling->history->resources[resource]);
+    } else {
+        text_add(telling->text, "r%" PRIu32, resource);
+    }
+}
+
+/* At least three digits behind the point, and more where they say something: down to a us. */
+void put_time(struct text *text, int64_t time_ns)
+{
+    int64_t size_ns = time_ns < 0 ? -time_ns : time_ns;
+    int64_t fraction = size_ns % NS_PER_S / NS_PER_US;
+    int digits = 6;
+    while (digits > 3 && fraction % 10 == 0) {
+        fraction /= 10;
+        digits--;
+    }
+    text_add(text, "%s%" PRId64 ".%0*" PRId64 " s", time_ns < 0 ? "-" : "", size_ns / NS_PER_S,
+             digits, fraction);
+}
+
+void put_length(struct text *text, int64_t length_ns)
+{
+    duration_print_rounded(length_ns, text);
+}
+
+void put_nodes(struct text *text, uint64_t nodes)
+{
+    int32_t left = ledger_bits(nodes);
+    if (left == 0) {
+        text_add(text, "no node");
+        return;
+    }
+    text_add(text, left == 1 ? "node " : "nodes ");
+    for (int32_t node = 0; node < HISTORY_NODES_MAX; node++) {
+        if ((nodes >> node & 1) == 0) {
+            continue;
+        }
+        left--;
+        text_add(text, "%" PRId32 "%s", node + 1, left == 0 ? "" : left == 1 ? " and " : ", ");
+    }
+}
+
+/* What the fault asked for, in its unit: docs/FAULTS.md. */
+static void put_amount(struct text *text, const struct history_event *event)
+{
+    int64_t asked = event->number[0];
+    if (asked == 0) {
+        return;
+    }
+    switch ((enum fault_kind)event->fault_kind) {
+    case FAULT_CLOCK_JUMP:
+        text_add(text, " by %s", asked < 0 ? "" : "+");
+        put_length(text, asked);
+        return;
+    case FAULT_CLOCK_RATE:
+        text_add(text, " to %" PRId64 " ppm", asked);
+        return;
+    case FAULT_PAUSE:
+    case FAULT_CRASH:
+    case FAULT_POWER_LOSS:
+    case FAULT_SHUTDOWN:
+    case FAULT_STALL:
+        if (asked != TIME_NEVER) {
+            text_add(text, " for ");
+            put_length(text, asked);
+        }
+        return;
+    case FAULT_SLOW:
+    case FAULT_FAILOVER:
+    case FAULT_LATENCY:
+    case FAULT_DELAY_COMMAND:
+        text_add(text, " of ");
+        put_length(text, asked);
+        return;
+    case FAULT_NONE:
+    case FAULT_KILL:
+    case FAULT_REFUSE_WRITES:
+    case FAULT_SCRIPT_FLUSH:
+    case FAULT_EVICT:
+    case FAULT_PARTITION:
+    case FAULT_LOSE_REPLY:
+    case FAULT_KINDS:
+        return;
+    }
+    UNREACHABLE();
+}
+
+void put_fault(const struct telling *telling, const struct history_event *event)
+{
+    struct text *text = telling->text;
+    const char *name = fault_kind_name((enum fault_kind)event->fault_kind);
+    text_add(text, "fault %" PRId32 ": ", event->fault + 1);
+    for (const char *at = name; *at != '\0'; at++) {
+        text_add(text, "%c", *at == '_' ? ' ' : *at);
+    }
+    if (event->process != HISTORY_NOBODY) {
+        text_add(text, " of ");
+        put_client(telling, event->process);
+    }
+    if (event->node != HISTORY_NO_NODE) {
+        text_add(text, "%s node %" PRId32, event->process != HISTORY_NOBODY ? " and" : " of",
+                 event->node + 1);
+    }
+    put_amount(text, event);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void put_operation(const struct telling *telling, const struct history_event *event)
+{
+    struct text *text = telling->text;
+    put_client(telling, event->process);
+    if (event->type == HISTORY_INVOKE) {
+        text_add(text, " asks to %s ", history_f_name((enum history_f)event->f));
+        put_resource(telling, event->resource);
+        return;
+    }
+    if (event->type == HISTORY_OK && event->f == HISTORY_ACQUIRE) {
+        text_add(text, " is granted ");
+        put_resource(telling, event->resource);
+    } else if (event->type == HISTORY_OK && event->f == HISTORY_WRITE) {
+        text_add(text, " writes version %" PRId64 " of ", event->version);
+        put_resource(telling, event->resource);
+        text_add(text, ", having read version %" PRId64, event->basis);
+    } else {
+        static const char *const ends[] = {"", "done", "refused", "unknown"};
+        text_add(text, "'s %s of ", history_f_name((enum history_f)event->f));
+        put_resource(telling, event->resource);
+        text_add(text, ": %s", ends[event->type]);
+    }
+    if ((event->flags & HISTORY_HAS_UNTIL) != 0) {
+        text_add(text, " until ");
+        put_time(text, event->until_ns);
+    }
+    if ((event->flags & HISTORY_HAS_FENCE) != 0) {
+        text_add(text, " (fence %" PRId64 ")", event->fence);
+    }
+    if (event->cause != CAUSE_NONE) {
+        text_add(text, " (%s)", history_cause_name((enum history_cause)event->cause));
+    }
+}
+
+/* What happened to the key on these nodes, of which the event tells of one. */
+void put_node_event(const struct telling *telling, const struct history_event *event,
+                    uint64_t nodes)
+{
+    struct text *text = telling->text;
+    bool deleted = event->f == HISTORY_KEY_DELETED && event->process != HISTORY_NOBODY;
+    bool set = event->f == HISTORY_KEY_SET && event->process != HISTORY_NOBODY;
+    bool one = ledger_bits(nodes) == 1;
+    if (deleted) {
+        put_client(telling, event->process);
+        text_add(text, " deletes ");
+    } else if (set) {
+        put_client(telling, event->process);
+        text_add(text, " sets ");
+    }
+    text_add(text, "the %s of ", one ? "key" : "keys");
+    put_resource(telling, event->resource);
+    text_add(text, " on ");
+    put_nodes(text, nodes);
+    if (set) {
+        text_add(text, "%s", (event->flags & HISTORY_HAS_UNTIL) != 0 ? "" : ", without an expiry");
+    } else if (!deleted) {
+        text_add(text, ": %s", history_f_name((enum history_f)event->f));
+    }
+    if (event->cause != CAUSE_NONE) {
+        text_add(text, " (%s", history_cause_name((enum history_cause)event->cause));
+        if (event->fault != HISTORY_NO_FAULT) {
+            text_add(text, ", fault %" PRId32, event->fault + 1);
+        }
+        text_add(text, ")");
+    }
+}
+
+void put_event(const struct telling *telling, const struct history_event *event)
+{
+    struct text *text = telling->text;
+    switch ((enum history_kind)event->kind) {
+    case HISTORY_OP:
+        put_operation(telling, event);
+        return;
+    case HISTORY_SECTION:
+        put_client(telling, event->process);
+        text_add(text, " %s the section of ", event->f == HISTORY_ENTER ? "enters" : "leaves");
+        put_resource(telling, event->resource);
+        return;
+    case HISTORY_NOTICE:
+        put_client(telling, event->process);
+        text_add(text, " is told that it lost ");
+        put_resource(telling, event->resource);
+        return;
+    case HISTORY_LEASE:
+        put_client(telling, event->process);
+        text_add(text, "'s clock moved the end of its lease to ");
+        put_time(text, event->until_ns);
+        return;
+    case HISTORY_NODE:
+        put_node_event(telling, event, UINT64_C(1) << event->node);
+        return;
+    case HISTORY_FAULT:
+        put_fault(telling, event);
+        text_add(text, " %s",
+                 event->f == HISTORY_FAULT_START ? "begins"
+                 : event->f == HISTORY_FAULT_END ? "ends"
+                                                 : "takes effect");
+        return;
+    case HISTORY_CLIENT:
+        put_client(telling, event->process);
+        text_add(text, " is %s", history_f_name((enum history_f)event->f));
+        return;
+    case HISTORY_PHASE:
+        text_add(text, event->f == HISTORY_HEALED ? "all faults are healed" : "the run ends");
+        return;
+    case HISTORY_KINDS:
+        break;
+    }
+    UNREACHABLE();
+}
+
+/* ---- ends of keys ---------------------------------------------------------------------------- */
+
+void put_end(const struct telling *telling, const struct ledger_end *end)
+{
+    struct text *text = telling->text;
+    text_add(text, "%s", key_end_of((enum history_cause)end->cause)->words);
+    bool by_another = end->cause == CAUSE_FOREIGN && end->process != HISTORY_NOBODY;
+    if (by_another) {
+        text_add(text, " (");
+        put_client(telling, end->process);
+        text_add(text, ")");
+    }
+    const struct history_event *start =
+        end->fault == HISTORY_NO_FAULT ? NULL : telling_fault(telling, end->fault);
+    if (start != NULL) {
+        text_add(text, " (");
+        put_fault(telling, start);
+        text_add(text, ", at ");
+        put_time(text, start->time_ns);
+        text_add(text, ")");
+    }
+}
+
+/* ---- blame ----------------------------------------------------------------------------------- */
+
+static const char *advice(enum assumption assumption)
+{
+    switch (assumption) {
+    case ASSUMPTION_CLIENT_PAUSE:
+    case ASSUMPTION_CLIENT_CLOCK:
+    case ASSUMPTION_DELAY:
+        return "Guard what the lock protects: let it refuse older fences, or other values than the "
+               "last.";
+    case ASSUMPTION_SECTION:
+        return "Extend the lease in time, or leave the section when the lock says that it is lost; "
+               "and guard what the lock protects.";
+    case ASSUMPTION_NODE_CLOCK:
+        return "Let the nodes slew their clocks and never step them; and guard what the lock "
+               "protects.";
+    case ASSUMPTION_PERSISTENCE:
+        return "Set appendfsync always, or keep a restarted node away for one ttl; and guard what "
+               "the lock protects.";
+    case ASSUMPTION_REPLICATION:
+        return "Do not fail over lock nodes to asynchronous replicas: use independent nodes and a "
+               "majority.";
+    case ASSUMPTION_MEMORY:
+        return "Set maxmemory-policy noeviction on the lock nodes.";
+    case ASSUMPTION_NONE:
+        return "";
+    }
+    UNREACHABLE();
+}
+
+void put_blame(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    enum assumption assumption = (enum assumption)telling->result->assumption;
+    switch ((enum blame)telling->result->blame) {
+    case BLAME_LIBRARY:
+        text_add(text,
+                 "Blame: the library. It broke its own algorithm; no fault in this run excuses "
+                 "it.\nWhat to do: report it, with this history.\n");
+        return;
+    case BLAME_ASSUMPTION:
+        text_add(text,
+                 "Blame: an assumption, not the library's code. A lease lock relies on this: %s.\n"
+                 "What to do: %s\n",
+                 assumption_sentence(assumption), advice(assumption));
+        return;
+    case BLAME_DEPLOYMENT:
+        text_add(text,
+                 "Blame: the deployment. A lock's nodes must be set up so that this holds: %s.\n"
+                 "What to do: %s\n",
+                 assumption_sentence(assumption), advice(assumption));
+        return;
+    case BLAME_NONE:
+        text_add(text,
+                 "Blame: cannot be told, because the history does not say what happened on the "
+                 "nodes.\n");
+        return;
+    }
+    UNREACHABLE();
+}

@@ -1,0 +1,149 @@
+/* ledger_keys.c: follows the keys on the nodes and which claim each stands behind. */
+#include "base/assert.h"
+#include "checker/ledger/ledger_step.h"
+
+/* A set that arrives when its acquire is over belongs to a grant that still stands, or to nothing.
+ */
+static uint8_t set_outcome(const struct ledger *ledger, uint32_t slot,
+                           const struct ledger_claim *claim)
+{
+    const struct ledger_process *process = ledger_process_at(ledger, slot);
+    if (process->open && process->open_f == HISTORY_ACQUIRE) {
+        return CLAIM_ASKED;
+    }
+    bool stands = claim->state == CLAIM_GRANTED && claim->over == OVER_NOT;
+    return stands ? CLAIM_GRANTED : CLAIM_REFUSED;
+}
+
+static void key_set(struct ledger *ledger, struct ledger_key *key,
+                    const struct history_event *event)
+{
+    uint64_t bit = UINT64_C(1) << event->node;
+    key->value = event->value;
+    key->process = event->process;
+    key->claim = 0;
+    key->present = true;
+    key->came_back = false;
+    key->endless = (event->flags & HISTORY_HAS_UNTIL) == 0 || event->until_ns == TIME_NEVER;
+    key->set_index = event->index;
+    key->set_ns = event->time_ns;
+    key->outcome = CLAIM_FREE;
+    key->outcome_index = event->index;
+    uint32_t slot = ledger_slot_take(ledger, event->process);
+    if (slot == ledger->process_count || (event->flags & HISTORY_HAS_VALUE) == 0) {
+        return;
+    }
+    struct ledger_claim *claim = ledger_own(ledger_find(ledger, event->process, &event->value));
+    if (claim == NULL) {
+        claim = ledger_claim_take(ledger, slot);
+        claim->state = CLAIM_ASKED;
+        claim->has_value = true;
+        claim->value = event->value;
+        claim->resource = event->resource;
+        claim->first_set_index = event->index;
+        claim->first_set_ns = event->time_ns;
+    }
+    if (claim->set == 0) {
+        claim->first_set_index = event->index;
+        claim->first_set_ns = event->time_ns;
+    }
+    claim->remade |= claim->set & ~claim->present & bit;
+    claim->set |= bit;
+    claim->present |= bit;
+    claim->stamp = event->index;
+    ledger_ends(claim)[event->node].put_index = event->index;
+    key->claim = ledger_claim_index(ledger, claim) + 1;
+    key->outcome = set_outcome(ledger, slot, claim);
+}
+
+void ledger_keys_answered(struct ledger *ledger, const struct history_event *event,
+                          const struct ledger_claim *granted)
+{
+    const struct ledger_process *process = ledger_process(ledger, event->process);
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        struct ledger_key *key = ledger_key_at(ledger, node, event->resource);
+        if (key->outcome != CLAIM_ASKED || key->process != event->process ||
+            key->set_index < process->open_index) {
+            continue;
+        }
+        bool of_grant =
+            granted != NULL && memcmp(&key->value, &granted->value, sizeof key->value) == 0;
+        uint8_t otherwise = event->type == HISTORY_INFO ? CLAIM_FREE : CLAIM_REFUSED;
+        key->outcome = of_grant ? CLAIM_GRANTED : otherwise;
+        key->outcome_index = event->index;
+    }
+}
+
+static void key_end(struct ledger *ledger, struct ledger_key *key,
+                    const struct history_event *event)
+{
+    key->present = false;
+    struct ledger_claim *claim = ledger_own(ledger_key_claim(ledger, key));
+    if (claim == NULL) {
+        return;
+    }
+    claim->present &= ~(UINT64_C(1) << event->node);
+    claim->stamp = event->index;
+    struct ledger_end *end = &ledger_ends(claim)[event->node];
+    *end = (struct ledger_end){
+        .index = event->index,
+        .put_index = end->put_index,
+        .process = event->process,
+        .fault = (int16_t)event->fault,
+        .cause = event->cause,
+        .f = event->f,
+    };
+}
+
+/* A restarted node may bring back a key that is not the last it had. */
+static void key_back(struct ledger *ledger, struct ledger_key *key,
+                     const struct history_event *event)
+{
+    const struct history_value *value =
+        (event->flags & HISTORY_HAS_OWNER) != 0 ? &event->owner : &event->value;
+    bool named = (event->flags & (HISTORY_HAS_OWNER | HISTORY_HAS_VALUE)) != 0;
+    if (named && memcmp(value, &key->value, sizeof *value) != 0) {
+        key->value = *value;
+        key->process = HISTORY_NOBODY;
+        key->claim = 0;
+        for (uint32_t i = 0; i < ledger->process_count * LEDGER_CLAIMS; i++) {
+            const struct ledger_claim *claim = ledger_claim_at(ledger, i);
+            if (claim->state != CLAIM_FREE && claim->has_value &&
+                memcmp(&claim->value, value, sizeof *value) == 0) {
+                key->process = claim->process;
+                key->claim = i + 1;
+            }
+        }
+    }
+    key->present = true;
+    key->came_back = true;
+    struct ledger_claim *claim = ledger_own(ledger_key_claim(ledger, key));
+    if (claim != NULL) {
+        claim->set |= UINT64_C(1) << event->node;
+        claim->present |= UINT64_C(1) << event->node;
+        ledger_ends(claim)[event->node].put_index = event->index;
+    }
+}
+
+void ledger_step_node(struct ledger *ledger, const struct history_event *event)
+{
+    ledger->has_nodes = true;
+    if (ledger->node_count == 0) {
+        return;
+    }
+    ASSERT(event->node >= 0 && event->node < ledger->node_count);
+    struct ledger_key *key = ledger_key_at(ledger, event->node, event->resource);
+    if (event->f == HISTORY_KEY_SET) {
+        key_set(ledger, key, event);
+    } else if (event->f == HISTORY_KEY_BACK) {
+        key_back(ledger, key, event);
+    } else if (event->f == HISTORY_KEY_DELETED || event->f == HISTORY_KEY_EXPIRED ||
+               event->f == HISTORY_KEY_LOST || event->f == HISTORY_KEY_EVICTED) {
+        key_end(ledger, key, event);
+    } else if (event->f == HISTORY_KEY_KEPT && (event->flags & HISTORY_HAS_VALUE) != 0) {
+        key->missed = true;
+        key->named = event->value;
+    } else if (event->f == HISTORY_KEY_EXTENDED) {
+        key->endless = false;
+    }
+}

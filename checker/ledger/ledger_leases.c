@@ -1,0 +1,261 @@
+/* ledger_leases.c: follows grants, extensions, releases, notices and deaths. */
+#include "checker/ledger/ledger_step.h"
+
+static void running_drop(struct ledger *ledger, struct ledger_claim *claim)
+{
+    if (!claim->listed) {
+        return;
+    }
+    struct ledger_resource *resource = ledger_resource_at(ledger, claim->resource);
+    uint32_t *link = &resource->running;
+    while (ledger_claim_at(ledger, *link - 1) != claim) {
+        link = &ledger_claim_at(ledger, *link - 1)->next;
+    }
+    *link = claim->next;
+    claim->next = 0;
+    claim->listed = false;
+}
+
+/* Put a lease before the others of its resource, and drop those that have run out. */
+static void running_add(struct ledger *ledger, struct ledger_claim *claim)
+{
+    struct ledger_resource *resource = ledger_resource_at(ledger, claim->resource);
+    uint32_t *link = &resource->running;
+    while (*link != 0) {
+        struct ledger_claim *other = ledger_claim_at(ledger, *link - 1);
+        if (other == claim || !ledger_running(ledger, other)) {
+            *link = other->next;
+            other->next = 0;
+            other->listed = false;
+        } else {
+            link = &other->next;
+        }
+    }
+    uint32_t index = ledger_claim_index(ledger, claim);
+    claim->next = resource->running;
+    resource->running = index + 1;
+    claim->listed = true;
+}
+
+/* Whether `a` is to be forgotten before `b`: one without keys first, then the one at rest longest.
+ */
+static bool claim_matters_less(const struct ledger_claim *a, const struct ledger_claim *b)
+{
+    if ((a->present == 0) != (b->present == 0)) {
+        return a->present == 0;
+    }
+    return a->stamp < b->stamp;
+}
+
+/* A client's late requests can make many claims at once; the one that matters least is forgotten.
+ */
+struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot)
+{
+    struct ledger_claim *oldest = NULL;
+    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
+        struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        if (claim->state == CLAIM_FREE) {
+            oldest = claim;
+            break;
+        }
+        bool held = ledger_running(ledger, claim);
+        if (!held && (oldest == NULL || claim_matters_less(claim, oldest))) {
+            oldest = claim;
+        }
+    }
+    if (oldest == NULL) {
+        ledger->overflow = true;
+        oldest = ledger_claim_at(ledger, slot * LEDGER_CLAIMS);
+    } else if (oldest->state == CLAIM_ASKED && oldest->present != 0) {
+        ledger->overflow = true; /* it may yet be granted: what is judged from here on is unsure */
+    }
+    running_drop(ledger, oldest);
+    memset(oldest, 0, ledger->claim_bytes);
+    oldest->process = ledger_process_at(ledger, slot)->process;
+    oldest->until_ns = TIME_NEVER;
+    oldest->over_ns = TIME_NEVER;
+    return oldest;
+}
+
+/* The claim that an acquire's ok is about: by its value, or by what was set since it was asked. */
+static struct ledger_claim *claim_of_grant(struct ledger *ledger, uint32_t slot,
+                                           const struct history_event *event)
+{
+    if ((event->flags & HISTORY_HAS_VALUE) != 0) {
+        const struct ledger_claim *known = ledger_find(ledger, event->process, &event->value);
+        if (known != NULL) {
+            return ledger_own(known);
+        }
+    }
+    struct ledger_claim *newest = NULL;
+    uint64_t since = ledger_process_at(ledger, slot)->open_index;
+    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
+        struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        if (claim->state == CLAIM_ASKED && claim->resource == event->resource &&
+            claim->first_set_index >= since &&
+            (newest == NULL || claim->first_set_index > newest->first_set_index)) {
+            newest = claim;
+        }
+    }
+    if (newest == NULL) {
+        newest = ledger_claim_take(ledger, slot);
+        newest->has_value = (event->flags & HISTORY_HAS_VALUE) != 0;
+        newest->value = event->value;
+    }
+    return newest;
+}
+
+static void step_granted(struct ledger *ledger, uint32_t slot, const struct history_event *event)
+{
+    struct ledger_claim *claim = claim_of_grant(ledger, slot, event);
+    running_drop(ledger, claim);
+    claim->state = CLAIM_GRANTED;
+    claim->resource = event->resource;
+    claim->stamp = event->index;
+    claim->order = ++ledger->grants;
+    claim->granted_index = event->index;
+    claim->granted_ns = event->time_ns;
+    claim->fence = (event->flags & HISTORY_HAS_FENCE) != 0 ? event->fence : 0;
+    claim->until_ns = (event->flags & HISTORY_HAS_UNTIL) != 0 ? event->until_ns : TIME_NEVER;
+    claim->over = OVER_NOT;
+    claim->over_ns = TIME_NEVER;
+    claim->told = false;
+    claim->fresh_index = event->index;
+    running_add(ledger, claim);
+    struct ledger_resource *resource = ledger_resource_at(ledger, event->resource);
+    resource->grants++;
+    resource->granted_ns = event->time_ns;
+    resource->granted_index = event->index;
+    resource->granted_process = event->process;
+    ledger_keys_answered(ledger, event, claim);
+}
+
+/* Every attempt of an acquire but the granted one has failed. */
+static void step_refused(struct ledger *ledger, uint32_t slot, const struct history_event *event)
+{
+    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
+        struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        if (claim->state == CLAIM_ASKED && claim->resource == event->resource) {
+            claim->state = CLAIM_REFUSED;
+            claim->refused_index = event->index;
+            claim->refused_ns = event->time_ns;
+        }
+    }
+}
+
+static void claim_end(struct ledger *ledger, struct ledger_claim *claim, enum claim_over why,
+                      const struct history_event *event)
+{
+    if (claim->over == OVER_NOT) {
+        claim->over = (uint8_t)why;
+        claim->over_index = event->index;
+        claim->over_ns = event->time_ns;
+    }
+    claim->stamp = event->index;
+    running_drop(ledger, claim);
+}
+
+static struct ledger_claim *held_claim(struct ledger *ledger, const struct history_event *event)
+{
+    return ledger_own(ledger_grant(ledger, event->process, event->resource));
+}
+
+static void step_extended(struct ledger *ledger, const struct history_event *event)
+{
+    struct ledger_claim *claim = held_claim(ledger, event);
+    if (claim == NULL || claim->over != OVER_NOT) {
+        return;
+    }
+    bool lapsed = !ledger_running(ledger, claim);
+    claim->until_ns = (event->flags & HISTORY_HAS_UNTIL) != 0 ? event->until_ns : claim->until_ns;
+    claim->stamp = event->index;
+    if (lapsed && ledger_running(ledger, claim)) {
+        claim->fresh_index = event->index;
+        running_add(ledger, claim);
+    }
+}
+
+void ledger_step_operation(struct ledger *ledger, const struct history_event *event)
+{
+    uint32_t slot = ledger_slot_take(ledger, event->process);
+    if (slot == ledger->process_count) {
+        return;
+    }
+    struct ledger_process *process = ledger_process_at(ledger, slot);
+    process->open = event->type == HISTORY_INVOKE;
+    if (event->type == HISTORY_INVOKE) {
+        process->open_f = event->f;
+        process->open_flags = event->flags;
+        process->open_resource = event->resource;
+        process->open_index = event->index;
+        process->open_ns = event->time_ns;
+        struct ledger_claim *claim = event->f == HISTORY_RELEASE ? held_claim(ledger, event) : NULL;
+        if (claim != NULL) {
+            claim_end(ledger, claim, OVER_RELEASED, event);
+        }
+        return;
+    }
+    if (event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK) {
+        step_granted(ledger, slot, event);
+        step_refused(ledger, slot, event);
+    } else if (event->f == HISTORY_ACQUIRE && event->type == HISTORY_FAIL) {
+        step_refused(ledger, slot, event);
+        ledger_keys_answered(ledger, event, NULL);
+    } else if (event->f == HISTORY_ACQUIRE) {
+        ledger_keys_answered(ledger, event, NULL);
+    } else if (event->f == HISTORY_EXTEND && event->type == HISTORY_OK) {
+        step_extended(ledger, event);
+    }
+}
+
+void ledger_step_section(struct ledger *ledger, const struct history_event *event)
+{
+    uint32_t slot = ledger_slot_take(ledger, event->process);
+    if (slot == ledger->process_count) {
+        return;
+    }
+    struct ledger_process *process = ledger_process_at(ledger, slot);
+    process->inside = event->f == HISTORY_ENTER;
+    process->section_resource = event->resource;
+    if (process->inside) {
+        process->enter_index = event->index;
+        process->enter_ns = event->time_ns;
+    }
+}
+
+void ledger_step_notice(struct ledger *ledger, const struct history_event *event)
+{
+    ledger->has_notices = true;
+    struct ledger_claim *claim = held_claim(ledger, event);
+    if (claim != NULL) {
+        claim->told = true;
+        claim->told_index = event->index;
+        claim->told_ns = event->time_ns;
+        claim_end(ledger, claim, OVER_TOLD, event);
+    }
+}
+
+void ledger_step_client(struct ledger *ledger, const struct history_event *event)
+{
+    uint32_t slot = ledger_slot_take(ledger, event->process);
+    if (slot == ledger->process_count || event->f != HISTORY_CLIENT_KILLED) {
+        return;
+    }
+    struct ledger_process *process = ledger_process_at(ledger, slot);
+    process->dead = true;
+    process->inside = false;
+    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
+        struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        if (claim->state == CLAIM_GRANTED && claim->until_ns == TIME_NEVER) {
+            claim_end(ledger, claim, OVER_KILLED, event);
+        }
+    }
+}
+
+void ledger_step_lease(struct ledger *ledger, const struct history_event *event)
+{
+    struct ledger_claim *claim = held_claim(ledger, event);
+    if (claim != NULL) {
+        claim->until_ns = event->until_ns;
+    }
+}

@@ -1,0 +1,101 @@
+/*
+ * adapter.h: other people's lock libraries as clients, behind the adapter protocol.
+ *
+ *     client program (client_step, in the run's process)
+ *          |  acquire, extend, release                 ^  ok, fail, info, lost
+ *          v  {"op":"acquire","id":1,...}              |  {"id":1,"type":"ok",...}
+ *     adapter: sh -c "exec COMMAND", one process a client  <-- RESP through its proxies -->  nodes
+ *
+ * docs/ADAPTERS.md describes the protocol. The client's program runs here, in the run's loop; only
+ * the library runs in the adapter. Freezing a client stops its program and its adapter's process
+ * (SIGSTOP, confirmed) together. Times are stamped here, at call, return and notice.
+ *
+ * The probe points inside an acquire are seen on the wire: the run passes every arrival and reply
+ * of a client that is an adapter to adapter_arrival and adapter_reply, and does what they answer.
+ *
+ *   before_send     the first SET of an attempt arrived at a proxy: it waits there
+ *   before_replies  every node that is connected has answered its SET, no reply is out: the
+ *                   process is stopped first, then they are put into its socket buffers
+ *   after_majority  the same with the reply that makes the majority
+ *
+ * Life: adapter_start, then ready() for each client, adapter_begin, events, adapter_stop. All in
+ * the loop's thread. A callback may call any function here but adapter_stop.
+ */
+#ifndef HARNESS_REAL_ADAPTER_H
+#define HARNESS_REAL_ADAPTER_H
+
+#include "harness/client.h"
+#include "harness/real/process/loop.h"
+#include "harness/real/proxy/proxy.h"
+#include "harness/store.h"
+
+struct adapter;
+
+struct adapter_callbacks {
+    void *data;
+    /* The adapter of `client` answered init: `library` names what it puts under test. */
+    void (*ready)(void *data, int32_t client, const char *library);
+    /* For the history: everything but the index is set. */
+    void (*record)(void *data, const struct history_event *event);
+    /* The guarded store is asked: f is HISTORY_READ or HISTORY_WRITE. */
+    struct store_answer (*store)(void *data, enum history_f f, uint32_t resource,
+                                 const struct history_value *value, int64_t fence);
+    /* A probe point is passed. The callback may freeze or kill this client. */
+    void (*probe)(void *data, int32_t client, enum probe_point point);
+    /* Its program is finished. */
+    void (*done)(void *data, int32_t client);
+    /* An adapter wrote garbage, was silent or died: the run is over (ERROR_ENVIRONMENT). */
+    void (*failed)(void *data, int32_t client, const char *why);
+};
+
+struct adapter_options {
+    uv_loop_t *loop;
+    struct proxy *proxy;       /* kept: the addresses, and letting go what a probe point holds */
+    const char *command;       /* kept: run by sh -c "exec COMMAND" */
+    const struct plan *plan;   /* kept */
+    int64_t start_ns;          /* loop_now_ns() at the start of the run */
+    const char *run_directory; /* kept: adapter N's stderr goes to adapter-N.log there */
+    int64_t silence_ns;        /* no answer and no sign of life for so long, time frozen not
+        counted, is silence; waiting for nodes is not */
+    const uint32_t *probes_watched; /* kept: struct schedule's; before_replies and after_majority
+                                       hold replies back only while it has their bit */
+    /* Variables such as LD_PRELOAD for the adapter of one client, "NAME=VALUE", NULL ends; or
+       NULL. Called while it is started. */
+    const char *const *(*environment)(void *data, int32_t client);
+    struct adapter_callbacks callbacks;
+};
+
+/* The auditor is a client too: its index is plan->scenario.client_count. */
+MUST_USE struct result adapter_start(const struct adapter_options *options,
+                                     struct adapter **adapter, struct text *why);
+
+/* Ask every adapter to shut down, kill what is left after a moment. It passes everything then. */
+void adapter_stop(struct adapter *adapter);
+
+/* Give the memory back: after the loop's turn that follows adapter_stop. NULL is nothing. */
+void adapter_free(struct adapter *adapter);
+
+/* Start the client's program: after ready(), once. */
+void adapter_begin(struct adapter *adapter, int32_t client);
+
+/* Stop program and process; returns when the process is stopped. Until adapter_thaw. */
+void adapter_freeze(struct adapter *adapter, int32_t client);
+void adapter_thaw(struct adapter *adapter, int32_t client);
+
+/* SIGKILL; its program ends. The run records it. */
+void adapter_kill(struct adapter *adapter, int32_t client);
+
+/*
+ * Make every step of the client's program late by slow_ns and up to jitter_ns more: what its
+ * library answers, and what it wakes for. 0, 0: no longer.
+ */
+void adapter_slow(struct adapter *adapter, int32_t client, int64_t slow_ns, int64_t jitter_ns);
+
+/* The process of a client, for clock pages and tests; -1 once it is gone. */
+int adapter_pid(const struct adapter *adapter, int32_t client);
+
+/* For the run's proxy callbacks; see above. A PASS leaves the decision to the run. */
+struct proxy_answer adapter_arrival(struct adapter *adapter, const struct proxy_message *message);
+struct proxy_answer adapter_reply(struct adapter *adapter, const struct proxy_message *message);
+
+#endif

@@ -1,0 +1,49 @@
+/* adapter_fail.c: one sentence for what an adapter did wrong, with the end of its log. */
+#include "harness/real/adapter/adapter_inner.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOG_TAIL_BYTES = 300 };
+
+/* Add the last line of the adapter's stderr. */
+static void log_tail_add(const char *path, struct text *text)
+{
+    char tail[LOG_TAIL_BYTES + 1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return;
+    }
+    off_t size = lseek(fd, 0, SEEK_END);
+    off_t from = size > LOG_TAIL_BYTES ? size - LOG_TAIL_BYTES : 0;
+    ssize_t bytes = pread(fd, tail, LOG_TAIL_BYTES, from);
+    (void)close(fd);
+    while (bytes > 0 && (tail[bytes - 1] == '\n' || tail[bytes - 1] == ' ')) {
+        bytes--;
+    }
+    if (bytes <= 0) {
+        return;
+    }
+    tail[bytes] = '\0';
+    const char *last = strrchr(tail, '\n');
+    text_add(text, "; its last line on stderr: %s", last != NULL ? last + 1 : tail);
+}
+
+void adapter_fail(struct adapter_client *client, const char *format, ...)
+{
+    const struct adapter_callbacks *callbacks = &client->adapter->options.callbacks;
+    char memory[WHY_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    va_list list;
+    if (client->adapter->stopped || client->state == ADAPTER_GONE) {
+        return;
+    }
+    text_add(&why, "adapter of client %d: ", client->index + 1);
+    va_start(list, format);
+    text_add_list(&why, format, list);
+    va_end(list);
+    log_tail_add(client->log_path, &why);
+    adapter_kill(client->adapter, client->index);
+    callbacks->failed(callbacks->data, client->index, why.data);
+}

@@ -1,0 +1,166 @@
+/* admin.c: the harness's own direct connection to a node. */
+#include "harness/real/node/admin.h"
+
+#include "base/assert.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static int admin_connect(int port, const struct timeval *patience)
+{
+    struct sockaddr_in address;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    address.sin_port = htons((uint16_t)port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int one = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    bool ready = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, patience, sizeof *patience) == 0 &&
+                 setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, patience, sizeof *patience) == 0 &&
+                 setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0 &&
+                 connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    if (!ready) {
+        int error = errno;
+        (void)close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+static bool admin_send(int fd, const char *const *words)
+{
+    char request[2048];
+    struct text text = text_over(request, sizeof request);
+    size_t count = 0;
+    while (words[count] != NULL) {
+        count++;
+    }
+    ASSERT(count > 0 && count <= ADMIN_WORDS_MAX);
+    text_add(&text, "*%zu\r\n", count);
+    for (size_t i = 0; i < count; i++) {
+        text_add(&text, "$%zu\r\n%s\r\n", strlen(words[i]), words[i]);
+    }
+    ASSERT(!text.cut);
+    return send(fd, text.data, text.length, MSG_NOSIGNAL) == (ssize_t)text.length;
+}
+
+/*
+ * Take one line, or one bulk, that begins at `*at`. Gives false when more bytes are needed; `*at`
+ * is then as it was.
+ */
+static bool admin_take(const struct admin_reply *reply, size_t *at, char *type,
+                       struct admin_item *item)
+{
+    const char *start = reply->memory + *at;
+    const char *end = memchr(start, '\n', reply->bytes - *at);
+    if (end == NULL || end - start < 2) {
+        return false;
+    }
+    *type = *start;
+    item->data = start + 1;
+    item->bytes = (size_t)(end - start) - 2;
+    item->integer = strtoll(start + 1, NULL, 10);
+    size_t next = (size_t)(end - reply->memory) + 1;
+    if (*type == '$' && item->integer < 0) {
+        *item = (struct admin_item){NULL, 0, 0};
+    } else if (*type == '$') {
+        size_t bytes = (size_t)item->integer;
+        if (bytes > ADMIN_REPLY_BYTES || next + bytes + 2 > reply->bytes) {
+            return false;
+        }
+        item->data = reply->memory + next;
+        item->bytes = bytes;
+        item->integer = strtoll(item->data, NULL, 10);
+        next += bytes + 2;
+    }
+    *at = next;
+    return true;
+}
+
+/* Is the whole answer there? Fills the items then. */
+static bool admin_parse(struct admin_reply *reply)
+{
+    size_t at = 0;
+    struct admin_item head;
+    if (!admin_take(reply, &at, &reply->type, &head)) {
+        return false;
+    }
+    if (reply->type != '*') {
+        reply->items[0] = head;
+        reply->count = 1;
+        return true;
+    }
+    reply->count = head.integer > 0 ? (size_t)head.integer : 0;
+    if (reply->count > ADMIN_ITEMS_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < reply->count; i++) {
+        char type;
+        if (!admin_take(reply, &at, &type, &reply->items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct result admin_ask(struct admin *admin, int port, const char *const *words,
+                        struct admin_reply *reply, struct text *why)
+{
+    const struct timeval patience = {.tv_sec = ADMIN_WAIT_SECONDS};
+    if (admin->fd < 0) {
+        admin->fd = admin_connect(port, &patience);
+    }
+    bool sent = admin->fd >= 0 && admin_send(admin->fd, words);
+    reply->bytes = 0;
+    while (sent) {
+        /* One byte is kept for a zero, so that numbers can be read off the memory. */
+        size_t room = sizeof reply->memory - 1 - reply->bytes;
+        ssize_t got = room > 0 ? recv(admin->fd, reply->memory + reply->bytes, room, 0) : 0;
+        if (got <= 0) {
+            errno = got == 0 ? ECONNRESET : errno;
+            break;
+        }
+        reply->bytes += (size_t)got;
+        reply->memory[reply->bytes] = 0;
+        if (admin_parse(reply)) {
+            return RESULT_OK;
+        }
+    }
+    text_add(why, "the redis-server at 127.0.0.1:%d does not answer %s: %s", port, words[0],
+             errno == EAGAIN ? "it is silent" : strerror(errno));
+    admin_close(admin);
+    return result_error(ERROR_ENVIRONMENT);
+}
+
+bool admin_alive(int port)
+{
+    const struct timeval patience = {.tv_usec = 5000};
+    char answer[8];
+    int fd = admin_connect(port, &patience);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t got = send(fd, "PING\r\n", 6, MSG_NOSIGNAL) == 6 ? recv(fd, answer, 7, 0) : 0;
+    (void)close(fd);
+    return got == 7 && memcmp(answer, "+PONG\r\n", 7) == 0;
+}
+
+void admin_close(struct admin *admin)
+{
+    if (admin->fd >= 0) {
+        (void)close(admin->fd);
+        admin->fd = -1;
+    }
+}

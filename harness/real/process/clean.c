@@ -1,0 +1,103 @@
+/* clean.c: end what runs left behind whose process was killed. */
+#include "harness/real/process/clean.h"
+
+#include "harness/real/process/guard.h"
+#include "harness/real/process/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CLEAN_ENVIRONMENT_BYTES = 1 << 18 };
+
+/* The run directory that a process's environment names; false if it names none. */
+static bool clean_run_of(const char *pid, char *run, size_t run_bytes)
+{
+    static char environment[CLEAN_ENVIRONMENT_BYTES];
+    char path[300];
+    size_t filled = 0;
+    size_t name_bytes = sizeof PROCESS_RUN_VARIABLE; /* with the = that follows it */
+    (void)snprintf(path, sizeof path, "/proc/%s/environ", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t bytes;
+    while (filled < sizeof environment - 1 &&
+           (bytes = read(fd, environment + filled, sizeof environment - 1 - filled)) > 0) {
+        filled += (size_t)bytes;
+    }
+    (void)close(fd);
+    environment[filled] = 0;
+    for (size_t at = 0; at < filled; at += strlen(environment + at) + 1) {
+        if (strncmp(environment + at, PROCESS_RUN_VARIABLE "=", name_bytes) == 0) {
+            (void)snprintf(run, run_bytes, "%s", environment + at + name_bytes);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void clean_run(const char *run, struct clean_report *report)
+{
+    char state[GUARD_PATH_BYTES + 16];
+    char owner[GUARD_PATH_BYTES + 16];
+    (void)snprintf(owner, sizeof owner, "%s/state/owner", run);
+    bool owned = access(owner, F_OK) == 0; /* a run says so before it starts anything */
+    if (!owned || guard_owner_alive(run)) {
+        return;
+    }
+    report->processes_killed += guard_kill_by_environment(run);
+    (void)snprintf(state, sizeof state, "%s/state", run);
+    if (access(state, F_OK) == 0) {
+        guard_remove_tree(state);
+        report->directories_removed++;
+    }
+}
+
+static void clean_root(const char *root, struct clean_report *report)
+{
+    static const char *const below[] = {"/state", "/*/state", "/*/*/state", "/*/*/*/state"};
+    for (size_t i = 0; i < sizeof below / sizeof below[0]; i++) {
+        char pattern[GUARD_PATH_BYTES + 16];
+        glob_t found;
+        (void)snprintf(pattern, sizeof pattern, "%s%s/owner", root, below[i]);
+        if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0) {
+            continue;
+        }
+        for (size_t j = 0; j < found.gl_pathc; j++) {
+            char *run = found.gl_pathv[j];
+            run[strlen(run) - strlen("/state/owner")] = 0;
+            char *absolute = realpath(run, NULL);
+            if (absolute != NULL) {
+                clean_run(absolute, report);
+            }
+            free(absolute);
+        }
+        globfree(&found);
+    }
+}
+
+void clean_leftovers(const char *root, struct clean_report *report)
+{
+    memset(report, 0, sizeof *report);
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+    while (proc != NULL && (entry = readdir(proc)) != NULL) {
+        char run[GUARD_PATH_BYTES];
+        if (strtol(entry->d_name, NULL, 10) > 1 && clean_run_of(entry->d_name, run, sizeof run)) {
+            clean_run(run, report);
+        }
+    }
+    if (proc != NULL) {
+        (void)closedir(proc);
+    }
+    if (root != NULL) {
+        clean_root(root, report);
+    }
+}

@@ -1,0 +1,166 @@
+/* doctor.c: what this machine offers to the real world. */
+#include "harness/real/process/doctor.h"
+
+#include "base/assert.h"
+#include "base/duration.h"
+#include "harness/real/node/node.h"
+#include "harness/real/node/shims.h"
+#include "harness/real/process/guard.h"
+#include "harness/real/process/loop.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DOCTOR_PATIENCE_SECONDS = 5, DOCTOR_FILES_MIN = 1024 };
+
+/* The first line that a program prints; false when it cannot be run. The words are ours. */
+static bool doctor_ask(const char *command, char *line, size_t line_bytes)
+{
+    FILE *pipe = popen(command, "re");
+    if (pipe == NULL) {
+        return false;
+    }
+    bool read = fgets(line, (int)line_bytes, pipe) != NULL;
+    line[read ? strcspn(line, "\n") : 0] = 0;
+    return pclose(pipe) == 0 && read;
+}
+
+static void doctor_program(const char *command, const char *package, struct doctor_line *line)
+{
+    line->there = doctor_ask(command, line->found, sizeof line->found);
+    if (!line->there) {
+        (void)snprintf(line->found, sizeof line->found, "not found");
+        (void)snprintf(line->remedy, sizeof line->remedy, "apt-get install %s", package);
+    }
+}
+
+static void doctor_redis(struct doctor_line *line)
+{
+    doctor_program("redis-server --version 2>/dev/null", "redis-server", line);
+}
+
+static void doctor_node_js(struct doctor_line *line)
+{
+    doctor_program("node --version 2>/dev/null", "nodejs npm", line);
+}
+
+static void doctor_kernel(struct doctor_line *line)
+{
+    struct utsname name;
+    line->there = uname(&name) == 0;
+    (void)snprintf(line->found, sizeof line->found, "%.100s %.100s", name.sysname, name.release);
+}
+
+static void doctor_files(struct doctor_line *line)
+{
+    struct rlimit limit = {0, 0};
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    line->there = limit.rlim_cur >= DOCTOR_FILES_MIN;
+    (void)snprintf(line->found, sizeof line->found, "%llu open files a process",
+                   (unsigned long long)limit.rlim_cur);
+    if (!line->there) {
+        (void)snprintf(line->remedy, sizeof line->remedy, "ulimit -n %d", DOCTOR_FILES_MIN);
+    }
+}
+
+static void doctor_shim(const char *name, struct doctor_line *line)
+{
+    struct text why = text_over(line->found, sizeof line->found);
+    char path[DOCTOR_TEXT_BYTES];
+    line->there = !result_failed(shim_find(name, path, sizeof path, &why));
+    if (line->there) {
+        text_add(&why, "%s", path);
+    } else {
+        (void)snprintf(line->remedy, sizeof line->remedy, "make, or make install");
+    }
+}
+
+static void doctor_clock_shim(struct doctor_line *line)
+{
+    doctor_shim("clock", line);
+}
+
+static void doctor_fsync_shim(struct doctor_line *line)
+{
+    doctor_shim("fsync", line);
+}
+
+static struct result doctor_run_server(struct node *node, const char *directory, struct text *why)
+{
+    const struct node_options options = {
+        .fsync = FSYNC_ALWAYS, .fake_clock = true, .track_fsync = true, .run_directory = directory};
+    int64_t deadline_ns = loop_now_ns() + DOCTOR_PATIENCE_SECONDS * NS_PER_S;
+    int64_t offset_ns = 0;
+    bool ready = false;
+    TRY(node_init(node, &options, why));
+    TRY(node_start(node, why));
+    while (!ready && loop_now_ns() < deadline_ns) {
+        TRY(node_ready(node, &ready, why));
+        (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
+    }
+    if (!ready) {
+        text_add(why, "a redis-server does not answer after %d s", DOCTOR_PATIENCE_SECONDS);
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    node_clock_set(node, 11 * NS_PER_S, CLOCK_PAGE_PPM);
+    TRY(node_clock_offset(node, &offset_ns, why));
+    text_add(why, "port %d, clock moved by ", node->port);
+    duration_print_rounded(offset_ns, why);
+    if (offset_ns < 10 * NS_PER_S) {
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    return RESULT_OK;
+}
+
+/* The proof: a server on a free port, with both shims, whose clock jumps. */
+static void doctor_server(struct doctor_line *line)
+{
+    char directory[] = "/tmp/picklock-doctor-XXXXXX";
+    struct node node;
+    struct text why = text_over(line->found, sizeof line->found);
+    memset(&node, 0, sizeof node);
+    node.port_fd = -1;
+    if (mkdtemp(directory) == NULL) {
+        text_add(&why, "/tmp: %s", strerror(errno));
+        return;
+    }
+    line->there = !result_failed(doctor_run_server(&node, directory, &why));
+    node_release(&node);
+    guard_remove_tree(directory);
+}
+
+struct doctor_row {
+    const char *what;
+    bool needed;
+    void (*look)(struct doctor_line *line);
+};
+
+static const struct doctor_row doctor_rows[] = {
+    {"kernel", true, doctor_kernel},
+    {"redis-server", true, doctor_redis},
+    {"clock shim", true, doctor_clock_shim},
+    {"fsync shim", true, doctor_fsync_shim},
+    {"server under both shims", true, doctor_server},
+    {"open files", true, doctor_files},
+    {"node (for adapters of node-redlock)", false, doctor_node_js},
+};
+
+size_t doctor_count(void)
+{
+    return sizeof doctor_rows / sizeof doctor_rows[0];
+}
+
+void doctor_look(size_t index, struct doctor_line *line)
+{
+    ASSERT(index < doctor_count());
+    memset(line, 0, sizeof *line);
+    line->what = doctor_rows[index].what;
+    line->needed = doctor_rows[index].needed;
+    doctor_rows[index].look(line);
+}

@@ -1,0 +1,457 @@
+/* run.c: world_real: one run of a plan on real servers, from start to end. */
+#include "harness/real/run/run.h"
+
+#include "base/assert.h"
+#include "base/version.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    RUN_ARENA_BYTES_MAX = 1 << 28,
+    RUN_LATE_MS = 50,
+    RUN_PAIRS_MAX = 2048,
+    RUN_FILES_BESIDE = 40,
+};
+
+void run_fail(struct run *run, struct result result, const char *why)
+{
+    ASSERT(result_failed(result));
+    if (!result_failed(run->outcome)) {
+        run->outcome = result;
+        text_clear(run->why);
+        text_add(run->why, "%s", why);
+    }
+    run->over = true;
+}
+
+int64_t run_true_ns(const struct run *run)
+{
+    return loop_now_ns() - run->start_ns;
+}
+
+void run_emit(struct run *run, const struct history_event *event)
+{
+    if (!run->going) {
+        return; /* a connection that is made before the run has begun */
+    }
+    run->recorder->event(run->recorder, event);
+    if (run->recorder->should_stop != NULL && run->recorder->should_stop(run->recorder)) {
+        run->stopped = true;
+        run->over = true;
+    }
+}
+
+void run_emit_early(struct run *run, const struct history_event *event)
+{
+    struct history_event shifted = *event;
+    int64_t earlier_ns = run->start_ns - run->prepared_ns;
+    shifted.time_ns -= earlier_ns;
+    if (shifted.until_ns != 0 && shifted.until_ns != TIME_NEVER) {
+        shifted.until_ns -= earlier_ns;
+    }
+    run_emit(run, &shifted);
+}
+
+void run_turn(struct run *run)
+{
+    (void)uv_run(&run->loop, UV_RUN_ONCE);
+}
+
+static void run_emit_phase(struct run *run, enum history_f f, enum history_cause cause)
+{
+    struct history_event event = {
+        .time_ns = run_true_ns(run),
+        .kind = HISTORY_PHASE,
+        .f = (uint8_t)f,
+        .cause = (uint8_t)cause,
+        .process = HISTORY_NOBODY,
+        .node = HISTORY_NO_NODE,
+        .fault = HISTORY_NO_FAULT,
+    };
+    run_emit(run, &event);
+}
+
+/* ---- what wakes the run --------------------------------------------------------------------- */
+
+static void run_on_signal(uv_signal_t *handle, int signal)
+{
+    struct run *run = handle->data;
+    run_fail(run, result_error(ERROR_INTERRUPTED),
+             signal == SIGINT ? "interrupted" : "asked to end by SIGTERM");
+}
+
+static void run_on_schedule(struct loop_alarm *alarm)
+{
+    struct run *run = alarm->context;
+    if (!run->over) {
+        run_faults_time(run);
+    }
+}
+
+static void run_keys_watch(struct run *run)
+{
+    loop_alarm_set(&run->keys_alarm, keys_next_ns(run->keys));
+}
+
+static void run_on_keys(struct loop_alarm *alarm)
+{
+    struct run *run = alarm->context;
+    keys_time(run->keys, loop_now_ns());
+    run_keys_watch(run);
+}
+
+static void run_on_nodes(struct loop_alarm *alarm)
+{
+    run_nodes_look(alarm->context);
+}
+
+static void run_on_links(struct loop_alarm *alarm)
+{
+    run_faults_links(alarm->context);
+}
+
+static void run_on_phase(struct loop_alarm *alarm)
+{
+    (void)alarm; /* it ends the wait; the phase looks at the clock itself */
+}
+
+static void run_on_key(void *data, const struct history_event *event)
+{
+    run_emit_early(data, event);
+}
+
+static struct result run_make_loop(struct run *run, struct text *why)
+{
+    static const int numbers[2] = {SIGTERM, SIGINT};
+    if (uv_loop_init(&run->loop) != 0) {
+        text_add(why, "no event loop to be had: %s", strerror(errno));
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    for (int i = 0; i < 2; i++) {
+        run->signals[i].data = run;
+        if (uv_signal_init(&run->loop, &run->signals[i]) != 0 ||
+            uv_signal_start(&run->signals[i], run_on_signal, numbers[i]) != 0) {
+            text_add(why, "no signal handler to be had");
+            return result_error(ERROR_ENVIRONMENT);
+        }
+        uv_unref((uv_handle_t *)&run->signals[i]);
+    }
+    run->looping = true;
+    TRY(loop_alarm_init(&run->schedule_alarm, &run->loop, run_on_schedule, run, why));
+    TRY(loop_alarm_init(&run->keys_alarm, &run->loop, run_on_keys, run, why));
+    TRY(loop_alarm_init(&run->nodes_alarm, &run->loop, run_on_nodes, run, why));
+    TRY(loop_alarm_init(&run->links_alarm, &run->loop, run_on_links, run, why));
+    return loop_alarm_init(&run->phase_alarm, &run->loop, run_on_phase, run, why);
+}
+
+/* ---- prepare -------------------------------------------------------------------------------- */
+
+/* A port that is bound and never listens: connections to it are refused. */
+static struct result run_reserve_nowhere(struct run *run, struct text *why)
+{
+    struct sockaddr_in address;
+    socklen_t bytes = sizeof address;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    run->nowhere_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (run->nowhere_fd < 0 ||
+        bind(run->nowhere_fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
+        getsockname(run->nowhere_fd, (struct sockaddr *)&address, &bytes) != 0) {
+        text_add(why, "no free port on 127.0.0.1: %s", strerror(errno));
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    run->nowhere_port = ntohs(address.sin_port);
+    return RESULT_OK;
+}
+
+static struct result run_take_memory(struct run *run, struct text *why)
+{
+    size_t clients = (size_t)run->client_count + 1;
+    size_t resources = (size_t)run->plan->scenario.resource_count;
+    run->clients = arena_take(&run->arena, clients * sizeof run->clients[0]);
+    run->cells = arena_take(&run->arena, resources * sizeof run->cells[0]);
+    run->resource_names = arena_take(&run->arena, resources * sizeof run->resource_names[0]);
+    run->controls = client_controls_map((int32_t)clients);
+    bool enough = run->clients != NULL && run->cells != NULL && run->resource_names != NULL &&
+                  run->controls != NULL;
+    for (size_t i = 0; i < resources && enough; i++) {
+        char name[CLIENT_RESOURCE_NAME_BYTES];
+        client_resource_name((uint32_t)i, name);
+        run->resource_names[i] = arena_copy_text(&run->arena, name, strlen(name));
+        enough = run->resource_names[i] != NULL;
+    }
+    for (size_t i = 0; i < clients && enough; i++) {
+        run->clients[i].leases =
+            arena_take(&run->arena, resources * sizeof run->clients[i].leases[0]);
+        enough = run->clients[i].leases != NULL;
+    }
+    if (!enough) {
+        text_add(why, "no memory for %zu clients and %zu resources", clients, resources);
+        return result_error(ERROR_LIMIT);
+    }
+    return RESULT_OK;
+}
+
+static struct result run_make_proxies(struct run *run, struct text *why)
+{
+    struct keys_options keys = {
+        .node_count = run->node_count,
+        .resource_count = (uint32_t)run->plan->scenario.resource_count,
+        .resource_names = run->resource_names,
+        .start_ns = run->prepared_ns,
+        .emit = run_on_key,
+        .emit_data = run,
+    };
+    run->keys = keys_new(&keys);
+    if (run->keys == NULL) {
+        text_add(why, "no memory for the view of keys");
+        return result_error(ERROR_LIMIT);
+    }
+    struct proxy_options options = {
+        .client_count = run->client_count + 1,
+        .node_count = run->node_count,
+        .keys = run->keys,
+        .callbacks = {.data = run, .arrival = run_arrival, .reply = run_reply},
+        .seed = run->plan->seed,
+    };
+    TRY(proxy_start(&run->loop, &options, &run->proxy, why));
+    for (int32_t i = 0; i < run->node_count; i++) {
+        proxy_node_set(run->proxy, i, (uint16_t)run->nodes[i].node.port);
+    }
+    return RESULT_OK;
+}
+
+/*
+ * Take as many descriptors as we may. A listener and two ends for each pair of a client and a node,
+ * one more while a connection follows another; a few for each client and node; and the rest. With
+ * less a proxy could not connect, and a client would take a healthy node for one that is down.
+ */
+static struct result run_check_files(const struct run *run, struct text *why)
+{
+    rlim_t clients = (rlim_t)run->client_count + 1;
+    rlim_t nodes = (rlim_t)run->node_count;
+    rlim_t needed = 4 * clients * nodes + 4 * clients + 4 * nodes + RUN_FILES_BESIDE;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return RESULT_OK;
+    }
+    if (limit.rlim_max < needed) {
+        text_add(why,
+                 "%d client%s on %d nodes take %llu open files, but this process may have %llu; "
+                 "raise the limit (ulimit -Hn), or use --world sim",
+                 run->client_count, run->client_count == 1 ? "" : "s", run->node_count,
+                 (unsigned long long)needed, (unsigned long long)limit.rlim_max);
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    return RESULT_OK;
+}
+
+static struct result run_check_size(const struct run *run, struct text *why)
+{
+    int32_t pairs = (run->client_count + 1) * run->node_count;
+    if (pairs > RUN_PAIRS_MAX) {
+        text_add(why,
+                 "%d clients on %d nodes are too many for one machine: the real world runs at most "
+                 "%d; use --world sim",
+                 run->client_count, run->node_count, RUN_PAIRS_MAX / run->node_count - 1);
+        return result_error(ERROR_SCHEMA);
+    }
+    return run_check_files(run, why);
+}
+
+/* Servers start while clients are forked; clients are forked before there is a loop. */
+static struct result run_prepare(struct run *run, struct text *why)
+{
+    TRY(run_check_size(run, why));
+    TRY(guard_start(&run->guard, run->options->run_directory, why));
+    TRY(run_take_memory(run, why));
+    TRY(run_reserve_nowhere(run, why));
+    TRY(run_nodes_start(run, why));
+    TRY(run_clients_start(run, why));
+    TRY(run_make_loop(run, why));
+    TRY(run_nodes_wait(run, why));
+    TRY(run_replicas_start(run, why));
+    run->prepared_ns = loop_now_ns();
+    schedule_init(&run->schedule, run->plan);
+    TRY(run_loading_start(run, why));
+    TRY(run_make_proxies(run, why));
+    return run_clients_connect(run, why);
+}
+
+/* ---- phases --------------------------------------------------------------------------------- */
+
+/* Turn the loop until `reached`, or until `deadline_ns`, or until it is over. */
+static void run_until(struct run *run, bool (*reached)(const struct run *run), int64_t deadline_ns)
+{
+    loop_alarm_set(&run->phase_alarm, deadline_ns);
+    while (!run->over && !reached(run) && loop_now_ns() < deadline_ns) {
+        run_keys_watch(run);
+        run_turn(run);
+    }
+    loop_alarm_set(&run->phase_alarm, TIME_NEVER);
+}
+
+static bool run_all_done(const struct run *run)
+{
+    return run_clients_are(run, RUN_CLIENT_DONE);
+}
+
+static bool run_audit_done(const struct run *run)
+{
+    return run->clients[run->client_count].state >= RUN_CLIENT_DONE;
+}
+
+/* No key is left that will expire by itself. */
+static bool run_no_keys(const struct run *run)
+{
+    int64_t now_ns = loop_now_ns();
+    for (int32_t node = 0; node < run->node_count; node++) {
+        for (int32_t i = 0; i < run->plan->scenario.resource_count; i++) {
+            struct keys_view view;
+            keys_look(run->keys, node, (uint32_t)i, now_ns, &view);
+            if (view.present && view.latest_ns != TIME_NEVER) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void run_go(struct run *run)
+{
+    run->going = true;
+    run_faults_time(run); /* what begins at 0s is there before the clients are */
+    for (int32_t i = 0; i < run->client_count; i++) {
+        run_client_begin(run, i);
+    }
+    loop_alarm_set(&run->nodes_alarm, loop_now_ns() + NS_PER_S / 4);
+    run_until(run, run_all_done, run->start_ns + run->plan->scenario.duration_ns);
+}
+
+/* The clients' time is up; all faults end; when all nodes are back, record that all is healed. */
+static void run_heal(struct run *run)
+{
+    if (run->over) {
+        return;
+    }
+    run_clients_stop(run); /* before the heal: nobody wakes up just to be stopped */
+    run_faults_heal(run);
+    run_until(run, run_nodes_up, loop_now_ns() + RUN_START_SECONDS * NS_PER_S);
+    if (!run->over && !run_nodes_up(run)) {
+        run_fail(run, result_error(ERROR_ENVIRONMENT), "a node did not come back after its fault");
+    }
+    run_faults_links(run);
+    run_emit_phase(run, HISTORY_HEALED, CAUSE_NONE);
+}
+
+/* Now the lock must be free for whoever asks, on every resource. */
+static void run_audit(struct run *run)
+{
+    const struct scenario *scenario = &run->plan->scenario;
+    if (run->over) {
+        return;
+    }
+    int64_t healed_ns = loop_now_ns();
+    run_client_begin(run, run->client_count);
+    /* Longer than a lock may take to come free, so that a late one is told from a lost one. */
+    int64_t allowed_ns = 2 * scenario->lock.ttl_ns + scenario->bound_ns;
+    run_until(run, run_audit_done, healed_ns + allowed_ns);
+    /*
+     * What is left of keys, and of releases that are still asked for, shows its end: the history
+     * then tells leaked keys from late ones. A healthy lock leaves nothing to wait for.
+     */
+    run_until(run, run_no_keys, loop_now_ns() + scenario->lock.ttl_ns + RUN_LATE_MS * NS_PER_MS);
+}
+
+static void run_close_handle(uv_handle_t *handle, void *data)
+{
+    (void)data;
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+/* Close everything that is open on the loop; only then may the memory of its handles go. */
+static void run_close_loop(struct run *run)
+{
+    struct loop_alarm *alarms[] = {&run->schedule_alarm, &run->keys_alarm, &run->nodes_alarm,
+                                   &run->links_alarm, &run->phase_alarm};
+    if (!run->looping) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof alarms / sizeof alarms[0]; i++) {
+        loop_alarm_close(alarms[i]);
+    }
+    uv_walk(&run->loop, run_close_handle, NULL);
+    while (uv_run(&run->loop, UV_RUN_DEFAULT) != 0) {
+    }
+    int closed = uv_loop_close(&run->loop);
+    ASSERT(closed == 0);
+}
+
+static void run_end(struct run *run)
+{
+    run_clients_end(run);
+    run_nodes_end(run);
+    run_replicas_end(run);
+    if (run->proxy != NULL) {
+        proxy_stop(run->proxy);
+    }
+    run_close_loop(run);
+    proxy_free(run->proxy);
+    adapter_free(run->adapter);
+    keys_free(run->keys);
+    guard_end(&run->guard);
+    if (run->nowhere_fd >= 0) {
+        (void)close(run->nowhere_fd);
+    }
+    client_controls_unmap(run->controls, run->client_count + 1);
+    arena_release(&run->arena);
+}
+
+static struct result run_real(const struct plan *plan, const struct world_options *options,
+                              struct history_header *header, struct recorder *recorder,
+                              struct text *why)
+{
+    static struct run run;
+    memset(&run, 0, sizeof run);
+    run.plan = plan;
+    run.options = options;
+    run.header = header;
+    run.recorder = recorder;
+    run.why = why;
+    run.nowhere_fd = -1;
+    run.node_count = plan->scenario.node_count;
+    run.client_count = plan->scenario.client_count;
+    run.arena = arena_empty(RUN_ARENA_BYTES_MAX);
+    struct text library = text_over(header->library, sizeof header->library);
+    text_add(&library, "lockcore %s", PICKLOCK_VERSION);
+    struct result prepared = run_prepare(&run, why);
+    if (result_failed(prepared)) {
+        run_end(&run);
+        return prepared;
+    }
+    if (!run.over) {
+        run.start_ns = loop_now_ns();
+        run_go(&run);
+    }
+    enum history_cause cause = run_all_done(&run) ? CAUSE_ALL_DONE : CAUSE_DEADLINE;
+    run_heal(&run);
+    run_audit(&run);
+    run_emit_phase(&run, HISTORY_RUN_END, run.stopped ? CAUSE_STOPPED : cause);
+    run_end(&run);
+    return run.outcome;
+}
+
+const struct world world_real = {.name = "real", .run = run_real};

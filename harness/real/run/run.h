@@ -1,0 +1,235 @@
+/*
+ * run.h: one run of a plan on real servers, as its files see it. Private to the real world.
+ *
+ *     run.c         world_real: prepare, go, heal, audit, end
+ *     run_client.c  the clients: processes of our own, or adapters
+ *     run_adapter.c what only adapters need
+ *     run_fault.c   carries out what the schedule says: clients and links
+ *     run_node.c    what faults do to nodes, and how nodes come back
+ *     run_clock.c   the wall clocks of nodes
+ *     run_replica.c replicas that lag, for failovers
+ *     run_loading.c stands for a server that is loading its data
+ *     run_order.c   faults that are an order to the server: refuse writes, evict, flush scripts
+ *
+ * Everything happens in one thread, inside the loop's callbacks or between its turns. Whatever
+ * fails calls run_fail once; the phases then end.
+ */
+#ifndef HARNESS_REAL_RUN_H
+#define HARNESS_REAL_RUN_H
+
+#include "base/arena.h"
+#include "harness/real/adapter/adapter.h"
+#include "harness/real/keys/keys.h"
+#include "harness/real/node/node.h"
+#include "harness/real/process/guard.h"
+#include "harness/real/process/loop.h"
+#include "harness/real/proxy/proxy.h"
+#include "harness/real/run/client_process.h"
+#include "harness/schedule.h"
+#include "harness/store.h"
+#include "harness/world.h"
+
+enum {
+    RUN_START_SECONDS = 20, /* for servers and clients to come up, on a machine however busy */
+    RUN_HELD_MAX = 64,
+};
+
+enum run_client_state {
+    RUN_CLIENT_STARTING,
+    RUN_CLIENT_READY,  /* connected, waits for BEGIN */
+    RUN_CLIENT_ACTIVE, /* its program runs */
+    RUN_CLIENT_DONE,   /* its program is finished */
+    RUN_CLIENT_GONE,   /* killed: by a fault, or because the time was up */
+};
+
+/* A lease whose promised end is on the client's clock: when that changes its rate, it moves. */
+struct run_lease {
+    bool held;
+    bool fenced;
+    struct history_value value;
+    int64_t fence;
+    int64_t until_own_ns; /* client's monotonic clock */
+};
+
+struct run;
+struct run_replica;
+
+struct run_client {
+    struct run *run;
+    int32_t index;
+    uint8_t state;    /* enum run_client_state */
+    uint32_t freezes; /* active faults that keep it frozen */
+    pid_t pid;        /* 0: none (any more), or an adapter's, which adapter.h keeps */
+    int fd;
+    int64_t frozen_ns; /* since when */
+    struct loop_watch watch;
+    struct run_lease *leases; /* one per resource */
+    struct clock_page *adapter_clock;
+    char adapter_clock_path[NODE_PATH_BYTES];
+};
+
+/* A message that a proxy holds because its node was frozen before the reply was out. */
+struct run_held {
+    int32_t client;
+    int32_t node;
+};
+
+struct run_node {
+    struct node node;
+    uint32_t freezes;     /* active faults that keep it frozen */
+    uint32_t downs;       /* active faults that keep it down */
+    int32_t down_fault;   /* the fault that took it down last */
+    int64_t down_ns;      /* when */
+    uint8_t down_cause;   /* CAUSE_RESTART or CAUSE_FAILOVER */
+    int64_t frozen_ns;    /* since when */
+    int64_t rate_ppm;     /* of its wall clock */
+    int32_t clock_fault;  /* a jump whose effect is still to be looked at, or HISTORY_NO_FAULT */
+    int32_t refuse_fault; /* the fault that makes it refuse writes, or HISTORY_NO_FAULT */
+    int64_t offset_ns;    /* of its clock, expected: the sum of all jumps */
+};
+
+/* What a fault did so far. */
+struct run_fault {
+    bool shown;                          /* its effect was recorded */
+    bool links_pending;                  /* ended, but the proxies may still count what it did */
+    int64_t begun_ns;                    /* loop time */
+    int64_t measured_ns[LOCK_NODES_MAX]; /* CLOCK_RATE: each node's offset at the beginning */
+};
+
+struct run {
+    const struct plan *plan;
+    const struct world_options *options;
+    struct history_header *header;
+    struct recorder *recorder;
+    struct text *why;
+
+    struct result outcome; /* of the run; once it failed, everything ends */
+    bool over;             /* stop at once: failed, interrupted or at the first violation */
+    bool stopped;          /* ... by should_stop */
+    bool looping;          /* the loop is made */
+    bool going;            /* events count from start_ns on */
+    int64_t start_ns;      /* loop time of the history's zero: when the clients begin */
+    int64_t prepared_ns;   /* ... from which keys and adapters count, who were there before */
+
+    struct guard guard;
+    struct arena arena;
+    uv_loop_t loop;
+    uv_signal_t signals[2];
+    struct loop_alarm schedule_alarm;
+    struct loop_alarm keys_alarm;
+    struct loop_alarm nodes_alarm; /* looks at nodes that start */
+    struct loop_alarm links_alarm; /* looks for late effects of links' faults */
+    struct loop_alarm phase_alarm;
+
+    struct schedule schedule;
+    struct run_fault faults[SCENARIO_FAULTS_MAX];
+    int32_t node_count;
+    struct run_node nodes[LOCK_NODES_MAX];
+    struct run_replica *replicas[LOCK_NODES_MAX]; /* NULL where no failover is planned */
+    int nowhere_fd; /* a port that is ours and refuses connections: stands for a node that is away
+                     */
+    int nowhere_port;
+    int32_t client_count; /* without the auditor, whose index it is */
+    struct run_client *clients;
+    struct client_controls *controls;
+    struct adapter *adapter;
+    struct proxy *proxy;
+    struct keys *keys;
+    struct store_cell *cells;
+    const char **resource_names;
+    uv_tcp_t loading; /* listens and answers LOADING; see run_loading.c */
+    int loading_port; /* 0: not needed by the plan */
+    uint32_t held_count;
+    struct run_held held[RUN_HELD_MAX];
+    /* The message whose passing pulled a trigger, while its actions are carried out. */
+    const struct proxy_message *message;
+    struct proxy_answer answer;
+};
+
+/* ---- run.c ---- */
+void run_fail(struct run *run, struct result result, const char *why);
+void run_emit(struct run *run, const struct history_event *event);
+/* The same for one whose times count from prepared_ns. */
+void run_emit_early(struct run *run, const struct history_event *event);
+int64_t run_true_ns(const struct run *run);
+/* Turn the loop once; waits at most until an alarm. */
+void run_turn(struct run *run);
+
+/* ---- run_client.c ---- */
+MUST_USE struct result run_clients_start(struct run *run, struct text *why);   /* before the loop */
+MUST_USE struct result run_clients_connect(struct run *run, struct text *why); /* to the proxies */
+void run_client_begin(struct run *run, int32_t client);
+bool run_clients_are(const struct run *run, enum run_client_state state_min);
+void run_clients_stop(struct run *run); /* the time is up: those that are not done are killed */
+void run_client_freeze(struct run *run, int32_t client);
+void run_client_thaw(struct run *run, int32_t client);
+void run_client_kill(struct run *run, int32_t client, enum history_cause cause);
+void run_client_clock(struct run *run, int32_t client, uint32_t fault, int64_t jump_ns,
+                      int64_t rate_ppm);
+void run_client_slow(struct run *run, int32_t client, int64_t slow_ns, int64_t jitter_ns);
+void run_clients_end(struct run *run);
+struct store_answer run_store(struct run *run, enum history_f f, uint32_t resource,
+                              const struct history_value *value, int64_t fence);
+
+/* ---- run_adapter.c ---- */
+MUST_USE struct result run_adapters_start(struct run *run, struct text *why);
+void run_adapter_clock(struct run *run, int32_t client, uint32_t fault, int64_t jump_ns,
+                       int64_t rate_ppm);
+
+/* ---- run_fault.c ---- */
+void run_faults_watch(struct run *run); /* tell clients and alarms what the schedule waits for */
+void run_faults_act(struct run *run, const struct schedule_actions *actions);
+void run_faults_time(struct run *run);
+void run_faults_heal(struct run *run);
+void run_faults_links(struct run *run); /* record effects that links showed meanwhile */
+void run_probe(struct run *run, int32_t client, enum probe_point point);
+struct proxy_answer run_arrival(void *data, const struct proxy_message *message);
+struct proxy_answer run_reply(void *data, const struct proxy_message *message);
+/* Record that fault `k` begins, shows its effect or ends, with what was asked and observed. */
+struct run_sight {
+    enum history_f f;
+    int32_t client; /* or HISTORY_NOBODY */
+    int32_t node;   /* or HISTORY_NO_NODE */
+    int64_t observed;
+    int64_t at_ns; /* loop time; 0: now */
+};
+void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight);
+/* Record what was observed of it at a node. */
+void run_fault_show(struct run *run, uint32_t k, int32_t node, int64_t observed);
+const struct fault *run_fault_at(const struct run *run, uint32_t k);
+
+/* ---- run_node.c ---- */
+MUST_USE struct result run_nodes_start(struct run *run, struct text *why);
+MUST_USE struct result run_nodes_wait(struct run *run, struct text *why); /* all up, at first */
+/* Which shims a node needs: only what the plan's faults will do to it. */
+void run_node_needs(const struct run *run, int32_t index, struct node_options *options);
+void run_node_begin(struct run *run, uint32_t k, int32_t node);
+void run_node_end(struct run *run, uint32_t k, int32_t node);
+void run_nodes_look(struct run *run); /* at those that start; reports those that died */
+bool run_nodes_up(const struct run *run);
+void run_nodes_end(struct run *run);
+
+/* ---- run_clock.c ---- */
+void run_clock_jump(struct run *run, uint32_t k, int32_t node);
+void run_clock_rate(struct run *run, uint32_t k, int32_t node, int64_t rate_ppm);
+/* Look at the jump that is still to be looked at (run_node.clock_fault); the node is up. */
+void run_clock_show(struct run *run, int32_t node);
+
+/* ---- run_replica.c ---- */
+MUST_USE struct result run_replicas_start(struct run *run, struct text *why);
+/* The node dies and its replica stands in its place; false if there is none. */
+bool run_replica_promote(struct run *run, int32_t node);
+void run_replicas_end(struct run *run);
+
+/* ---- run_loading.c: a node that answers LOADING, as after a restart ---- */
+MUST_USE struct result run_loading_start(struct run *run, struct text *why);
+void run_loading_set(struct run *run, uint32_t k, int32_t node, bool loading);
+
+/* ---- run_order.c: faults that are an order to the server; one that is not up is left alone ----
+ */
+void run_order_refuse(struct run *run, uint32_t k, int32_t node);
+void run_order_accept(struct run *run, uint32_t k, int32_t node);
+void run_order_evict(struct run *run, uint32_t k, int32_t node);
+void run_order_flush_scripts(struct run *run, uint32_t k, int32_t node);
+
+#endif

@@ -1,0 +1,350 @@
+/* run_fault.c: carries out what the schedule says: on clients, on links, and on nodes. */
+#include "harness/real/run/run.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+enum { RUN_LINKS_LOOK_MS = 5 };
+
+const struct fault *run_fault_at(const struct run *run, uint32_t k)
+{
+    ASSERT(k < run->plan->scenario.fault_count);
+    return &run->plan->scenario.faults[k];
+}
+
+void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight)
+{
+    const struct fault *fault = run_fault_at(run, k);
+    struct history_event event = {
+        .time_ns = sight->at_ns != 0 ? sight->at_ns - run->start_ns : run_true_ns(run),
+        .kind = HISTORY_FAULT,
+        .f = (uint8_t)sight->f,
+        .fault_kind = fault->kind,
+        .process = sight->client,
+        .node = sight->node,
+        .fault = (int32_t)k,
+        .number = {fault_asked(fault), sight->observed},
+    };
+    if (sight->f == HISTORY_FAULT_EFFECT) {
+        run->faults[k].shown = true;
+    }
+    run_emit(run, &event);
+}
+
+static void run_fault_show_on(struct run *run, uint32_t k, int32_t client, int32_t node,
+                              int64_t observed)
+{
+    struct run_sight sight = {
+        .f = HISTORY_FAULT_EFFECT,
+        .client = client,
+        .node = node,
+        .observed = observed,
+    };
+    run_fault_record(run, k, &sight);
+}
+
+void run_fault_show(struct run *run, uint32_t k, int32_t node, int64_t observed)
+{
+    run_fault_show_on(run, k, HISTORY_NOBODY, node, observed);
+}
+
+/* Faults of links live in the proxies; a stall is one: replies are held. */
+static bool run_fault_is_link(const struct fault *fault)
+{
+    return fault->kind == FAULT_LATENCY || fault->kind == FAULT_PARTITION ||
+           fault->kind == FAULT_LOSE_REPLY || fault->kind == FAULT_DELAY_COMMAND ||
+           fault->kind == FAULT_STALL;
+}
+
+/* One client, one node, or nobody in particular. */
+static struct run_sight run_fault_sight(const struct fault *fault, enum history_f f)
+{
+    return (struct run_sight){
+        .f = f, .client = fault_one_client(fault), .node = fault_one_node(fault)};
+}
+
+/* ---- links ---------------------------------------------------------------------------------- */
+
+static void run_link_begin(struct run *run, uint32_t k)
+{
+    const struct fault *fault = run_fault_at(run, k);
+    static uint8_t links[(SCENARIO_CLIENTS_MAX + 1) * LOCK_NODES_MAX];
+    struct proxy_fault order = {
+        .kind = fault->kind,
+        .mode = fault->mode,
+        .direction = fault->direction,
+        .role = fault->role,
+        .amount_ns = fault->amount_ns,
+        .jitter_ns = fault->jitter_ns,
+    };
+    memset(links, 0, sizeof links);
+    for (int32_t client = 0; client < run->client_count; client++) {
+        for (int32_t node = 0; node < run->node_count; node++) {
+            bool touched = fault->kind == FAULT_STALL
+                               ? (fault->node_mask >> node & 1) != 0
+                               : fault_touches_link(fault, run->node_count, client, node);
+            links[client * run->node_count + node] = touched;
+        }
+    }
+    proxy_fault_begin(run->proxy, k, &order, links);
+}
+
+/* Record what a fault of links did, once it did something. */
+static bool run_link_show(struct run *run, uint32_t k)
+{
+    const struct fault *fault = run_fault_at(run, k);
+    struct proxy_effect effect;
+    proxy_fault_effect(run->proxy, k, &effect);
+    uint64_t count =
+        proxy_effect_count((enum fault_kind)fault->kind, (enum partition_mode)fault->mode, &effect);
+    if (count == 0) {
+        return false;
+    }
+    struct run_sight sight = run_fault_sight(fault, HISTORY_FAULT_EFFECT);
+    sight.observed = (int64_t)count;
+    run_fault_record(run, k, &sight);
+    return true;
+}
+
+void run_faults_links(struct run *run)
+{
+    bool pending = false;
+    for (uint32_t k = 0; k < run->plan->scenario.fault_count; k++) {
+        if (run->faults[k].links_pending) {
+            run->faults[k].links_pending = !run_link_show(run, k);
+            pending = pending || run->faults[k].links_pending;
+        }
+    }
+    loop_alarm_set(&run->links_alarm,
+                   pending ? loop_now_ns() + RUN_LINKS_LOOK_MS * NS_PER_MS : TIME_NEVER);
+}
+
+/*
+ * A fault that one command pulled and that lasts no time strikes that very command, through the
+ * answer to the proxy, and no other.
+ */
+static bool run_link_strikes_message(struct run *run, uint32_t k)
+{
+    const struct fault *fault = run_fault_at(run, k);
+    bool once = fault->for_ns == 0 && fault->until.kind == TRIGGER_NEVER;
+    bool one = fault->kind == FAULT_LOSE_REPLY || fault->kind == FAULT_DELAY_COMMAND;
+    return run->message != NULL && once && one;
+}
+
+static void run_link_strike(struct run *run, uint32_t k)
+{
+    const struct fault *fault = run_fault_at(run, k);
+    bool lose = fault->kind == FAULT_LOSE_REPLY;
+    int64_t delay_ns = fault->amount_ns;
+    if (fault->jitter_ns > 0) {
+        struct random_stream random = random_stream_at("delay command", k, run->plan->seed);
+        delay_ns += (int64_t)random_below(&random, (uint64_t)fault->jitter_ns + 1);
+    }
+    run->answer =
+        (struct proxy_answer){lose ? PROXY_LOSE : PROXY_DELAY, (uint8_t)k, lose ? 0 : delay_ns};
+    run->faults[k].links_pending = true;
+    loop_alarm_set(&run->links_alarm, loop_now_ns() + NS_PER_MS);
+}
+
+/* ---- clients -------------------------------------------------------------------------------- */
+
+static void run_fault_client_show(struct run *run, uint32_t k, int32_t client, int64_t observed)
+{
+    run_fault_show_on(run, k, client, HISTORY_NO_NODE, observed);
+}
+
+static void run_fault_client_begin(struct run *run, uint32_t k, int32_t client)
+{
+    const struct fault *fault = run_fault_at(run, k);
+    if (run->clients[client].state == RUN_CLIENT_GONE ||
+        run->clients[client].state == RUN_CLIENT_DONE) {
+        return; /* nobody there to be struck: the history shows a fault without an effect */
+    }
+    if (fault->kind == FAULT_PAUSE) {
+        run_client_freeze(run, client);
+    } else if (fault->kind == FAULT_KILL) {
+        run_client_kill(run, client, CAUSE_NONE);
+        run_fault_client_show(run, k, client, 1);
+    } else if (fault->kind == FAULT_SLOW) {
+        run_client_slow(run, client, fault->amount_ns, fault->jitter_ns);
+    } else if (fault->kind == FAULT_CLOCK_JUMP) {
+        run_client_clock(run, client, k, fault->amount_ns,
+                         clock_page_rate_ppm(&run->controls->clients[client].monotonic));
+    } else if (fault->kind == FAULT_CLOCK_RATE) {
+        run_client_clock(run, client, k, 0, fault->rate_ppm);
+    }
+}
+
+static void run_fault_client_end(struct run *run, uint32_t k, int32_t client)
+{
+    const struct fault *fault = run_fault_at(run, k);
+    if (fault->kind == FAULT_PAUSE && run->clients[client].freezes > 0) {
+        run_fault_client_show(run, k, client, loop_now_ns() - run->clients[client].frozen_ns);
+        run_client_thaw(run, client);
+    } else if (fault->kind == FAULT_SLOW) {
+        run_client_slow(run, client, 0, 0);
+        int64_t steps = atomic_load(&run->controls->clients[client].slow_steps);
+        if (steps > 0) {
+            run_fault_client_show(run, k, client, steps);
+        }
+    } else if (fault->kind == FAULT_CLOCK_RATE) {
+        run_client_clock(run, client, k, 0, CLOCK_PAGE_PPM);
+    }
+}
+
+/* ---- actions -------------------------------------------------------------------------------- */
+
+/* The node crashes, or its power goes, after it applied the command and before the reply is out. */
+static bool run_fault_loses_reply(const struct run *run, const struct fault *fault)
+{
+    return run->message != NULL && run->message->reply != NULL &&
+           (fault->node_mask >> run->message->node & 1) != 0 &&
+           (fault->kind == FAULT_CRASH || fault->kind == FAULT_POWER_LOSS ||
+            fault->kind == FAULT_SHUTDOWN);
+}
+
+static void run_fault_begin(struct run *run, uint32_t k)
+{
+    const struct fault *fault = run_fault_at(run, k);
+    struct run_sight sight = run_fault_sight(fault, HISTORY_FAULT_START);
+    run->faults[k].begun_ns = loop_now_ns();
+    run_fault_record(run, k, &sight);
+    if (run_fault_is_link(fault)) {
+        if (run_link_strikes_message(run, k)) {
+            run_link_strike(run, k);
+        } else {
+            run_link_begin(run, k);
+        }
+        return;
+    }
+    for (int32_t i = fault->client_first; i >= 0 && i <= fault->client_last && !run->over; i++) {
+        run_fault_client_begin(run, k, i);
+    }
+    for (int32_t i = 0; i < run->node_count && !run->over; i++) {
+        if ((fault->node_mask >> i & 1) != 0) {
+            run_node_begin(run, k, i);
+        }
+    }
+    if (run_fault_loses_reply(run, fault)) {
+        run->answer = (struct proxy_answer){PROXY_LOSE, (uint8_t)k, 0};
+    }
+}
+
+static void run_fault_end(struct run *run, uint32_t k)
+{
+    const struct fault *fault = run_fault_at(run, k);
+    int64_t ended_ns = loop_now_ns(); /* before what it held goes on */
+    if (run_fault_is_link(fault)) {
+        bool struck_message = run->faults[k].links_pending;
+        if (!struck_message) {
+            proxy_fault_end(run->proxy, k);
+            run->faults[k].links_pending = !run_link_show(run, k);
+        }
+    }
+    for (int32_t i = fault->client_first;
+         !run_fault_is_link(fault) && i >= 0 && i <= fault->client_last; i++) {
+        run_fault_client_end(run, k, i);
+    }
+    for (int32_t i = 0; i < run->node_count && !run_fault_is_link(fault); i++) {
+        if ((fault->node_mask >> i & 1) != 0) {
+            run_node_end(run, k, i);
+        }
+    }
+    struct run_sight sight = run_fault_sight(fault, HISTORY_FAULT_END);
+    sight.observed = ended_ns - run->faults[k].begun_ns;
+    sight.at_ns = ended_ns;
+    run_fault_record(run, k, &sight);
+}
+
+void run_faults_watch(struct run *run)
+{
+    int64_t next_ns = run->schedule.next_ns;
+    atomic_store(&run->controls->probes_watched, run->schedule.probes_watched);
+    loop_alarm_set(&run->schedule_alarm,
+                   next_ns == TIME_NEVER ? TIME_NEVER : run->start_ns + next_ns);
+}
+
+void run_faults_act(struct run *run, const struct schedule_actions *actions)
+{
+    for (uint32_t i = 0; i < actions->count && !run->over; i++) {
+        if (actions->list[i].type == SCHEDULE_BEGIN) {
+            run_fault_begin(run, actions->list[i].fault);
+        } else {
+            run_fault_end(run, actions->list[i].fault);
+        }
+    }
+    if (actions->count > 0) {
+        run_faults_watch(run);
+    }
+}
+
+void run_faults_time(struct run *run)
+{
+    struct schedule_actions actions;
+    schedule_time(&run->schedule, run->plan, run_true_ns(run), &actions);
+    run_faults_act(run, &actions);
+    run_faults_watch(run);
+}
+
+void run_faults_heal(struct run *run)
+{
+    struct schedule_actions actions;
+    schedule_heal(&run->schedule, run->plan, run_true_ns(run), &actions);
+    run_faults_act(run, &actions);
+    run_faults_watch(run);
+}
+
+void run_probe(struct run *run, int32_t client, enum probe_point point)
+{
+    struct schedule_actions actions;
+    struct schedule_pass pass = {
+        .point = (uint8_t)point, .client = client, .true_ns = run_true_ns(run)};
+    schedule_probe(&run->schedule, run->plan, &pass, &actions);
+    run_faults_act(run, &actions);
+}
+
+/* ---- commands ------------------------------------------------------------------------------- */
+
+static struct proxy_answer run_command(struct run *run, const struct proxy_message *message,
+                                       enum trigger_kind moment)
+{
+    struct schedule_actions actions;
+    struct schedule_sight sight = {
+        .moment = (uint8_t)moment,
+        .role = message->command->role,
+        .client = message->client,
+        .node = message->node,
+        .true_ns = run_true_ns(run),
+    };
+    run->answer = PROXY_PASSES;
+    /* A script that the node does not know was not applied: it will come again as text. */
+    bool applied = message->reply == NULL || message->reply->type != LOCK_REPLY_NOSCRIPT;
+    if (run->going && run->schedule.commands_watched && applied) {
+        run->message = message;
+        schedule_command(&run->schedule, run->plan, &sight, &actions);
+        run_faults_act(run, &actions);
+        run->message = NULL;
+    }
+    return run->answer;
+}
+
+struct proxy_answer run_arrival(void *data, const struct proxy_message *message)
+{
+    struct run *run = data;
+    struct proxy_answer answer = run_command(run, message, TRIGGER_ARRIVAL);
+    if (answer.action == PROXY_PASS && run->adapter != NULL) {
+        answer = adapter_arrival(run->adapter, message);
+    }
+    return answer;
+}
+
+struct proxy_answer run_reply(void *data, const struct proxy_message *message)
+{
+    struct run *run = data;
+    struct proxy_answer answer = run_command(run, message, TRIGGER_COMMAND);
+    if (answer.action == PROXY_PASS && run->adapter != NULL) {
+        answer = adapter_reply(run->adapter, message);
+    }
+    return answer;
+}

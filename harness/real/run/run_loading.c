@@ -1,0 +1,94 @@
+/* run_loading.c: stands for a server that reads its data back and answers LOADING meanwhile. */
+#include "harness/real/run/run.h"
+
+#include "base/assert.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUN_LOADING_READ_BYTES = 1 << 16 };
+
+static char run_loading_memory[RUN_LOADING_READ_BYTES];
+
+static void run_loading_room(uv_handle_t *handle, size_t suggested, uv_buf_t *room)
+{
+    (void)handle;
+    (void)suggested;
+    *room = uv_buf_init(run_loading_memory, sizeof run_loading_memory);
+}
+
+static void run_loading_closed(uv_handle_t *handle)
+{
+    memory_release(handle);
+}
+
+/* One answer a command. Proxies send whole commands, and each begins with '*' behind a line end. */
+static void run_loading_answer(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buffer)
+{
+    static char refusal[] = "-LOADING Redis is loading the dataset in memory\r\n";
+    if (bytes < 0) {
+        uv_close((uv_handle_t *)stream, run_loading_closed);
+        return;
+    }
+    for (ssize_t i = 0; i < bytes; i++) {
+        if (buffer->base[i] == '*' && (i == 0 || buffer->base[i - 1] == '\n')) {
+            uv_buf_t answer = uv_buf_init(refusal, sizeof refusal - 1);
+            (void)uv_try_write(stream, &answer, 1); /* a reader that is gone needs none */
+        }
+    }
+}
+
+static void run_loading_accept(uv_stream_t *listener, int status)
+{
+    uv_tcp_t *connection = memory_resize(NULL, sizeof *connection);
+    if (status != 0 || connection == NULL) {
+        memory_release(connection);
+        return;
+    }
+    (void)uv_tcp_init(listener->loop, connection);
+    if (uv_accept(listener, (uv_stream_t *)connection) != 0 ||
+        uv_read_start((uv_stream_t *)connection, run_loading_room, run_loading_answer) != 0) {
+        uv_close((uv_handle_t *)connection, run_loading_closed);
+    }
+}
+
+struct result run_loading_start(struct run *run, struct text *why)
+{
+    bool needed = false;
+    for (size_t k = 0; k < run->plan->scenario.fault_count; k++) {
+        const struct fault *fault = &run->plan->scenario.faults[k];
+        needed =
+            needed || (fault->kind == FAULT_REFUSE_WRITES && fault->error == NODE_ERROR_LOADING);
+    }
+    if (!needed) {
+        return RESULT_OK;
+    }
+    struct sockaddr_in address;
+    int bytes = sizeof address;
+    ASSERT(uv_ip4_addr("127.0.0.1", 0, &address) == 0);
+    if (uv_tcp_init(&run->loop, &run->loading) != 0 ||
+        uv_tcp_bind(&run->loading, (const struct sockaddr *)&address, 0) != 0 ||
+        uv_listen((uv_stream_t *)&run->loading, SOMAXCONN, run_loading_accept) != 0 ||
+        uv_tcp_getsockname(&run->loading, (struct sockaddr *)&address, &bytes) != 0) {
+        text_add(why, "no free port on 127.0.0.1");
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    run->loading_port = ntohs(address.sin_port);
+    return RESULT_OK;
+}
+
+/* A server that loads has just been restarted: its connections are gone, and go again at the end */
+void run_loading_set(struct run *run, uint32_t k, int32_t node, bool loading)
+{
+    static uint8_t links[(SCENARIO_CLIENTS_MAX + 1) * LOCK_NODES_MAX];
+    struct proxy_fault reset = {.kind = FAULT_PARTITION, .mode = MODE_RESET};
+    memset(links, 0, sizeof links);
+    for (int32_t client = 0; client <= run->client_count; client++) {
+        links[client * run->node_count + node] = 1;
+    }
+    proxy_node_set(run->proxy, node,
+                   (uint16_t)(loading ? run->loading_port : run->nodes[node].node.port));
+    proxy_fault_begin(run->proxy, k, &reset, links);
+    proxy_fault_end(run->proxy, k);
+}

@@ -1,0 +1,380 @@
+/* run_node.c: what faults do to nodes, and how nodes come back. */
+#include "harness/real/run/run.h"
+
+#include "base/assert.h"
+
+#include <time.h>
+
+enum { RUN_NODE_POLL_US = 1000 };
+
+static void run_node_fail(struct run *run, struct result result, const struct text *text)
+{
+    if (result_failed(result)) {
+        run_fail(run, result, text->data);
+    }
+}
+
+/* ---- start ---------------------------------------------------------------------------------- */
+
+void run_node_needs(const struct run *run, int32_t index, struct node_options *options)
+{
+    for (size_t k = 0; k < run->plan->scenario.fault_count; k++) {
+        const struct fault *fault = run_fault_at(run, (uint32_t)k);
+        if ((fault->node_mask >> index & 1) == 0) {
+            continue;
+        }
+        if (fault->kind == FAULT_CLOCK_JUMP || fault->kind == FAULT_CLOCK_RATE) {
+            options->fake_clock = true;
+        }
+        if (fault->kind == FAULT_POWER_LOSS && options->fsync != FSYNC_NONE) {
+            options->track_fsync = true;
+        }
+    }
+}
+
+struct result run_nodes_start(struct run *run, struct text *why)
+{
+    for (int32_t i = 0; i < run->node_count; i++) {
+        struct run_node *target = &run->nodes[i];
+        struct node_options options = {
+            .index = i,
+            .fsync = run->plan->scenario.fsync,
+            .run_directory = run->guard.run_directory,
+            .data_directory = run->guard.state_directory,
+        };
+        run_node_needs(run, i, &options);
+        target->rate_ppm = CLOCK_PAGE_PPM;
+        target->clock_fault = HISTORY_NO_FAULT;
+        target->down_fault = HISTORY_NO_FAULT;
+        target->refuse_fault = HISTORY_NO_FAULT;
+        TRY(node_init(&target->node, &options, why));
+        TRY(node_start(&target->node, why));
+    }
+    return RESULT_OK;
+}
+
+struct result run_nodes_wait(struct run *run, struct text *why)
+{
+    int64_t deadline_ns = loop_now_ns() + RUN_START_SECONDS * NS_PER_S;
+    for (int32_t i = 0; i < run->node_count;) {
+        bool ready = false;
+        TRY(node_ready(&run->nodes[i].node, &ready, why));
+        if (ready) {
+            i++;
+        } else if (loop_now_ns() > deadline_ns) {
+            text_add(why, "the redis-server of node %d is not up after %d s; see %s", i + 1,
+                     RUN_START_SECONDS, run->nodes[i].node.log_path);
+            return result_error(ERROR_ENVIRONMENT);
+        } else {
+            (void)nanosleep(&(struct timespec){.tv_nsec = RUN_NODE_POLL_US * NS_PER_US / 2}, NULL);
+        }
+    }
+    return RESULT_OK;
+}
+
+bool run_nodes_up(const struct run *run)
+{
+    for (int32_t i = 0; i < run->node_count; i++) {
+        if (run->nodes[i].node.state != NODE_UP) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void run_nodes_end(struct run *run)
+{
+    for (int32_t i = 0; i < run->node_count; i++) {
+        if (run->nodes[i].node.options.run_directory != NULL) {
+            node_release(&run->nodes[i].node);
+        }
+    }
+}
+
+/* ---- down and up again ---------------------------------------------------------------------- */
+
+/* What the server holds, for the view of keys: after a restart only it can tell. */
+static struct result run_node_read_keys(struct run *run, int32_t node, struct keys_found *found,
+                                        uint32_t *found_count, struct text *why)
+{
+    struct node *server = &run->nodes[node].node;
+    uint32_t count = (uint32_t)run->plan->scenario.resource_count;
+    *found_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct admin_reply *reply = arena_take(&run->arena, sizeof *reply);
+        struct admin_reply ttl;
+        if (reply == NULL) {
+            text_add(why, "no memory to read the keys of node %d", node + 1);
+            return result_error(ERROR_LIMIT);
+        }
+        const char *name = run->resource_names[i];
+        TRY(node_ask(server, (const char *[]){"GET", name, NULL}, reply, why));
+        if (reply->type != '$' || reply->items[0].data == NULL) {
+            continue;
+        }
+        TRY(node_ask(server, (const char *[]){"PTTL", name, NULL}, &ttl, why));
+        int64_t ttl_ms = ttl.items[0].integer;
+        found[(*found_count)++] = (struct keys_found){
+            .name = name,
+            .value = reply->items[0].data,
+            .value_bytes = (uint32_t)reply->items[0].bytes,
+            .ttl_ns = ttl_ms < 0 ? -1 : ttl_ms * NS_PER_MS,
+        };
+    }
+    return RESULT_OK;
+}
+
+/* What the fault did is known now: how many keys were there when it struck and are not any more. */
+static void run_node_show_loss(struct run *run, const struct keys_restart *restart)
+{
+    int64_t lost = 0;
+    for (int32_t i = 0; i < run->plan->scenario.resource_count; i++) {
+        struct keys_view view;
+        bool kept = false;
+        keys_look(run->keys, restart->node, (uint32_t)i, restart->back_ns, &view);
+        for (uint32_t j = 0; j < restart->found_count && !kept; j++) {
+            kept = restart->found[j].name == run->resource_names[i];
+        }
+        lost += view.present && !kept ? 1 : 0;
+    }
+    struct run_sight sight = {
+        .f = HISTORY_FAULT_EFFECT,
+        .client = HISTORY_NOBODY,
+        .node = restart->node,
+        .observed = lost,
+        .at_ns = restart->lost_ns,
+    };
+    run_fault_record(run, (uint32_t)restart->fault, &sight);
+}
+
+/* Without an append-only file a server that goes takes its keys with it. */
+static bool run_node_forgets(const struct run *run)
+{
+    return run->plan->scenario.fsync == FSYNC_NONE;
+}
+
+static void run_node_forget(struct run *run, int32_t node)
+{
+    const struct run_node *target = &run->nodes[node];
+    struct keys_restart restart = {
+        .node = node,
+        .fault = target->down_fault,
+        .cause = target->down_cause,
+        .lost_ns = target->down_ns,
+        .back_ns = target->down_ns,
+    };
+    run_node_show_loss(run, &restart);
+    keys_restarted(run->keys, &restart);
+}
+
+/* It answers again: what it kept is told to the view of keys before a client can reach it. */
+static void run_node_back(struct run *run, int32_t node)
+{
+    struct run_node *target = &run->nodes[node];
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    uint32_t found_count;
+    struct arena saved = run->arena;
+    run->arena = arena_empty(256 * MEBIBYTE);
+    size_t bytes = (size_t)run->plan->scenario.resource_count * sizeof(struct keys_found);
+    struct keys_found *found = arena_take(&run->arena, bytes);
+    ASSERT(found != NULL);
+    struct result read = run_node_read_keys(run, node, found, &found_count, &text);
+    if (result_failed(read)) {
+        run_fail(run, read, text.data);
+    } else {
+        struct keys_restart restart = {
+            .node = node,
+            .fault = target->down_fault,
+            .cause = target->down_cause,
+            .lost_ns = target->down_ns,
+            .back_ns = loop_now_ns(),
+            .found = found,
+            .found_count = found_count,
+        };
+        if (!run_node_forgets(run) || target->down_cause == CAUSE_FAILOVER) {
+            run_node_show_loss(run, &restart);
+        }
+        keys_restarted(run->keys, &restart);
+        proxy_node_set(run->proxy, node, (uint16_t)target->node.port);
+        if (target->clock_fault != HISTORY_NO_FAULT) {
+            run_clock_show(run, node);
+        }
+        if (target->refuse_fault != HISTORY_NO_FAULT) {
+            run_order_refuse(run, (uint32_t)target->refuse_fault, node);
+        }
+    }
+    arena_release(&run->arena);
+    run->arena = saved;
+}
+
+void run_nodes_look(struct run *run)
+{
+    bool starting = false;
+    for (int32_t i = 0; i < run->node_count && !run->over; i++) {
+        struct run_node *target = &run->nodes[i];
+        char memory[WHY_BYTES];
+        struct text text = text_over(memory, sizeof memory);
+        if (target->node.state != NODE_STARTING) {
+            if (node_died(&target->node, &text)) {
+                run_fail(run, result_error(ERROR_ENVIRONMENT), text.data);
+            }
+            continue;
+        }
+        bool ready = false;
+        run_node_fail(run, node_ready(&target->node, &ready, &text), &text);
+        if (ready) {
+            run_node_back(run, i);
+        }
+        starting = starting || !ready;
+    }
+    /* Seldom for those that die by themselves, often for those that come back. */
+    loop_alarm_set(&run->nodes_alarm,
+                   loop_now_ns() + (starting ? RUN_NODE_POLL_US * NS_PER_US : NS_PER_S / 4));
+}
+
+static void run_node_down(struct run *run, uint32_t k, int32_t node)
+{
+    struct run_node *target = &run->nodes[node];
+    enum fault_kind kind = (enum fault_kind)run_fault_at(run, k)->kind;
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    struct node_power_loss loss = {0, 0, 0};
+    bool was_down = target->node.state == NODE_DOWN;
+    target->downs++;
+    target->down_fault = (int32_t)k;
+    if (was_down) {
+        return; /* it showed no effect: that is what the history says */
+    }
+    target->down_ns = loop_now_ns();
+    target->down_cause = CAUSE_RESTART;
+    if (kind == FAULT_POWER_LOSS) {
+        struct random_stream random =
+            random_stream_at("power loss", k * LOCK_NODES_MAX + (uint64_t)node, run->plan->seed);
+        run_node_fail(run, node_power_loss(&target->node, &random, &loss, &text), &text);
+    } else if (kind == FAULT_SHUTDOWN && target->node.state == NODE_UP) {
+        run_node_fail(run, node_shutdown(&target->node, &text), &text);
+    } else {
+        node_crash(&target->node);
+    }
+    target->freezes = 0;
+    if (run_node_forgets(run)) {
+        run_node_forget(run, node);
+    }
+    /* Until it is back its port is nobody's business: connections are refused. */
+    proxy_node_set(run->proxy, node, (uint16_t)run->nowhere_port);
+}
+
+static void run_node_restart(struct run *run, int32_t node)
+{
+    struct run_node *target = &run->nodes[node];
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    ASSERT(target->downs > 0);
+    if (--target->downs > 0 || target->node.state != NODE_DOWN) {
+        return;
+    }
+    run_node_fail(run, node_start(&target->node, &text), &text);
+    loop_alarm_set(&run->nodes_alarm, loop_now_ns() + RUN_NODE_POLL_US * NS_PER_US);
+}
+
+/* The node dies, its replica takes over; what that has is asked once all replies are in. */
+static void run_node_fail_over(struct run *run, uint32_t k, int32_t node)
+{
+    struct run_node *target = &run->nodes[node];
+    int64_t now_ns = loop_now_ns();
+    if (!run_replica_promote(run, node)) {
+        return; /* it was promoted before: no effect, as the history says */
+    }
+    target->down_fault = (int32_t)k;
+    target->down_ns = now_ns;
+    target->down_cause = CAUSE_FAILOVER;
+    target->freezes = 0;
+    target->node.state = NODE_STARTING; /* for run_nodes_look */
+    proxy_node_set(run->proxy, node, (uint16_t)run->nowhere_port);
+    loop_alarm_set(&run->nodes_alarm, now_ns + RUN_NODE_POLL_US * NS_PER_US);
+}
+
+/* ---- frozen --------------------------------------------------------------------------------- */
+
+static void run_node_freeze(struct run *run, uint32_t k, int32_t node)
+{
+    struct run_node *target = &run->nodes[node];
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    target->freezes++;
+    if (target->node.state == NODE_UP) {
+        target->frozen_ns = loop_now_ns();
+        run_node_fail(run, node_freeze(&target->node, &text), &text);
+    }
+    /* The reply that pulled the trigger was not out yet. */
+    if (run->message != NULL && run->message->reply != NULL && run->message->node == node &&
+        run->held_count < RUN_HELD_MAX) {
+        run->held[run->held_count++] = (struct run_held){run->message->client, node};
+        run->answer = (struct proxy_answer){PROXY_HOLD, (uint8_t)k, 0};
+    }
+}
+
+static void run_node_thaw(struct run *run, uint32_t k, int32_t node)
+{
+    struct run_node *target = &run->nodes[node];
+    if (target->freezes == 0 || --target->freezes > 0) {
+        return;
+    }
+    if (target->node.state == NODE_FROZEN) {
+        run_fault_show(run, k, node, loop_now_ns() - target->frozen_ns);
+        node_thaw(&target->node);
+    }
+    for (uint32_t i = 0; i < run->held_count;) {
+        struct run_held held = run->held[i];
+        if (held.node != node) {
+            i++;
+            continue;
+        }
+        run->held[i] = run->held[--run->held_count];
+        proxy_let_go(run->proxy, held.client, node, DIRECTION_REPLY);
+    }
+    if (target->clock_fault != HISTORY_NO_FAULT && target->node.state == NODE_UP) {
+        run_clock_show(run, node);
+    }
+}
+
+/* ---- by kind -------------------------------------------------------------------------------- */
+
+void run_node_begin(struct run *run, uint32_t k, int32_t node)
+{
+    const struct fault *fault = run_fault_at(run, k);
+    if (fault->kind == FAULT_PAUSE) {
+        run_node_freeze(run, k, node);
+    } else if (fault->kind == FAULT_CRASH || fault->kind == FAULT_POWER_LOSS ||
+               fault->kind == FAULT_SHUTDOWN) {
+        run_node_down(run, k, node);
+    } else if (fault->kind == FAULT_CLOCK_JUMP) {
+        run_clock_jump(run, k, node);
+    } else if (fault->kind == FAULT_CLOCK_RATE) {
+        run_clock_rate(run, k, node, fault->rate_ppm);
+    } else if (fault->kind == FAULT_REFUSE_WRITES) {
+        run_order_refuse(run, k, node);
+    } else if (fault->kind == FAULT_SCRIPT_FLUSH) {
+        run_order_flush_scripts(run, k, node);
+    } else if (fault->kind == FAULT_EVICT) {
+        run_order_evict(run, k, node);
+    } else if (fault->kind == FAULT_FAILOVER) {
+        run_node_fail_over(run, k, node);
+    }
+}
+
+void run_node_end(struct run *run, uint32_t k, int32_t node)
+{
+    const struct fault *fault = run_fault_at(run, k);
+    if (fault->kind == FAULT_PAUSE) {
+        run_node_thaw(run, k, node);
+    } else if (fault->kind == FAULT_CRASH || fault->kind == FAULT_POWER_LOSS ||
+               fault->kind == FAULT_SHUTDOWN) {
+        run_node_restart(run, node);
+    } else if (fault->kind == FAULT_CLOCK_RATE) {
+        run_clock_rate(run, k, node, CLOCK_PAGE_PPM);
+    } else if (fault->kind == FAULT_REFUSE_WRITES) {
+        run_order_accept(run, k, node);
+    }
+}

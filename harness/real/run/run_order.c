@@ -1,0 +1,130 @@
+/* run_order.c: faults that are an order to the server: refuse writes, evict, flush scripts. */
+#include "harness/real/run/run.h"
+
+#include "base/assert.h"
+#include "lockcore/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Give an order that must be obeyed. */
+static bool run_order(struct run *run, int32_t node, const char *const *words,
+                      struct admin_reply *reply)
+{
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    struct result given = node_order(&run->nodes[node].node, words, reply, &text);
+    if (result_failed(given)) {
+        run_fail(run, given, text.data);
+        return false;
+    }
+    return true;
+}
+
+/*
+ * OOM: no memory is left for writes. READONLY: it becomes the replica of a master that is away, as
+ * the old master does after a failover that its clients have not heard of.
+ */
+static void run_order_configure(struct run *run, uint32_t k, int32_t node, bool refuse)
+{
+    struct admin_reply reply;
+    char port[16];
+    (void)snprintf(port, sizeof port, "%d", run->nowhere_port);
+    switch ((enum node_error)run_fault_at(run, k)->error) {
+    case NODE_ERROR_OOM:
+        (void)run_order(run, node,
+                        (const char *[]){"CONFIG", "SET", "maxmemory-policy", "noeviction",
+                                         "maxmemory", refuse ? "1" : "0", NULL},
+                        &reply);
+        return;
+    case NODE_ERROR_READONLY:
+        (void)run_order(
+            run, node,
+            (const char *[]){"REPLICAOF", refuse ? "127.0.0.1" : "NO", refuse ? port : "ONE", NULL},
+            &reply);
+        return;
+    case NODE_ERROR_LOADING:
+        run_loading_set(run, k, node, refuse);
+        return;
+    }
+    UNREACHABLE();
+}
+
+/* Does it refuse a write now? Tried with a key that no lock uses. */
+static bool run_order_refuses(struct run *run, int32_t node)
+{
+    struct admin_reply reply;
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    struct result asked =
+        node_ask(&run->nodes[node].node,
+                 (const char *[]){"SET", "picklock:probe", "1", "PX", "1", NULL}, &reply, &text);
+    if (result_failed(asked)) {
+        run_fail(run, asked, text.data);
+        return false;
+    }
+    return reply.type == '-';
+}
+
+void run_order_refuse(struct run *run, uint32_t k, int32_t node)
+{
+    struct run_node *target = &run->nodes[node];
+    target->refuse_fault = (int32_t)k;
+    if (target->node.state != NODE_UP) {
+        return; /* when it is back */
+    }
+    run_order_configure(run, k, node, true);
+    if (run_fault_at(run, k)->error == NODE_ERROR_LOADING || run_order_refuses(run, node)) {
+        run_fault_show(run, k, node, 1);
+    } else if (!run->over) {
+        run_fail(run, result_error(ERROR_ENVIRONMENT),
+                 "a node was told to refuse writes and does not");
+    }
+}
+
+void run_order_accept(struct run *run, uint32_t k, int32_t node)
+{
+    struct run_node *target = &run->nodes[node];
+    target->refuse_fault = HISTORY_NO_FAULT;
+    if (target->node.state == NODE_UP) {
+        run_order_configure(run, k, node, false);
+    }
+}
+
+void run_order_evict(struct run *run, uint32_t k, int32_t node)
+{
+    int64_t evicted = 0;
+    int32_t count = run->plan->scenario.resource_count;
+    for (int32_t i = 0; i < count && run->nodes[node].node.state == NODE_UP; i++) {
+        struct admin_reply reply;
+        const char *name = run->resource_names[i];
+        if (!run_order(run, node, (const char *[]){"DEL", name, NULL}, &reply)) {
+            return;
+        }
+        if (reply.items[0].integer > 0) {
+            evicted++;
+            keys_evicted(run->keys, &(struct keys_eviction){
+                                        .node = node,
+                                        .fault = (int32_t)k,
+                                        .resource = (uint32_t)i,
+                                        .true_ns = loop_now_ns(),
+                                    });
+        }
+    }
+    if (evicted > 0) {
+        run_fault_show(run, k, node, evicted);
+    }
+}
+
+void run_order_flush_scripts(struct run *run, uint32_t k, int32_t node)
+{
+    struct admin_reply reply;
+    if (run->nodes[node].node.state != NODE_UP ||
+        !run_order(run, node, (const char *[]){"SCRIPT", "FLUSH", NULL}, &reply)) {
+        return;
+    }
+    const char *sha = command_script_sha(LOCK_COMMAND_COMPARE_DELETE);
+    if (run_order(run, node, (const char *[]){"SCRIPT", "EXISTS", sha, NULL}, &reply)) {
+        run_fault_show(run, k, node, reply.count == 1 && reply.items[0].integer == 0);
+    }
+}

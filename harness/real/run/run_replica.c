@@ -1,0 +1,378 @@
+/* run_replica.c: replicas that lag behind their nodes, and what becomes of one in a failover. */
+#include "harness/real/run/run.h"
+
+#include "base/assert.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/*
+ *     replica --connects to--> relay --connects to--> node
+ *        ^------ bytes of the node, `lag` later ------'
+ *
+ * What the relay has not passed on when the node dies was never replicated.
+ */
+enum {
+    RELAY_CONNECTIONS_MAX = 4, /* a replica connects anew when its node was restarted */
+    RELAY_BYTES = 1 << 20,     /* of the stream on its way; more, and the replica starts anew */
+    RELAY_CHUNKS = 4096,
+};
+
+struct relay_chunk {
+    int64_t due_ns;
+    size_t bytes;
+};
+
+struct relay_connection {
+    struct run_replica *replica;
+    int node_fd; /* -1: closed */
+    int replica_fd;
+    struct loop_watch node_watch;
+    struct loop_watch replica_watch;
+    struct loop_alarm alarm;
+    size_t first_chunk;
+    size_t chunk_count;
+    size_t filled;
+    struct relay_chunk chunks[RELAY_CHUNKS];
+    char bytes[RELAY_BYTES];
+};
+
+struct run_replica {
+    struct run *run;
+    struct node node; /* after the failover: the node that was replaced */
+    int32_t index;    /* of the node it follows */
+    bool promoted;
+    int64_t lag_ns; /* 0 until it is in step */
+    int listen_fd;
+    int port;
+    struct loop_watch listen_watch;
+    size_t connection_count;
+    struct relay_connection *connections[RELAY_CONNECTIONS_MAX];
+};
+
+static void relay_close(struct relay_connection *connection)
+{
+    if (connection->node_fd < 0) {
+        return;
+    }
+    loop_watch_close(&connection->node_watch);
+    loop_watch_close(&connection->replica_watch);
+    loop_alarm_close(&connection->alarm);
+    (void)close(connection->node_fd);
+    (void)close(connection->replica_fd);
+    connection->node_fd = -1;
+    connection->replica_fd = -1;
+}
+
+/* Pass on what is due; the rest when it is. */
+static void relay_pass(struct relay_connection *connection)
+{
+    int64_t now_ns = loop_now_ns();
+    while (connection->chunk_count > 0) {
+        struct relay_chunk *chunk = &connection->chunks[connection->first_chunk];
+        if (chunk->due_ns > now_ns) {
+            loop_alarm_set(&connection->alarm, chunk->due_ns);
+            return;
+        }
+        ssize_t sent = send(connection->replica_fd, connection->bytes, chunk->bytes,
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EAGAIN) {
+            relay_close(connection);
+            return;
+        }
+        size_t gone = sent > 0 ? (size_t)sent : 0;
+        connection->filled -= gone;
+        memmove(connection->bytes, connection->bytes + gone, connection->filled);
+        chunk->bytes -= gone;
+        if (chunk->bytes > 0) {
+            loop_alarm_set(&connection->alarm, now_ns + NS_PER_MS);
+            return;
+        }
+        connection->first_chunk = (connection->first_chunk + 1) % RELAY_CHUNKS;
+        connection->chunk_count--;
+    }
+}
+
+static void relay_ring(struct loop_alarm *alarm)
+{
+    relay_pass(alarm->context);
+}
+
+/* From the node: it waits for as long as the replica lags. */
+static void relay_from_node(struct loop_watch *watch)
+{
+    struct relay_connection *connection = watch->context;
+    size_t room = RELAY_BYTES - connection->filled;
+    if (connection->node_fd < 0) {
+        return;
+    }
+    ssize_t got =
+        recv(connection->node_fd, connection->bytes + connection->filled, room, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (got <= 0 || connection->chunk_count == RELAY_CHUNKS) {
+        relay_close(connection);
+        return;
+    }
+    size_t last = (connection->first_chunk + connection->chunk_count) % RELAY_CHUNKS;
+    connection->chunks[last] = (struct relay_chunk){
+        .due_ns = loop_now_ns() + connection->replica->lag_ns, .bytes = (size_t)got};
+    connection->chunk_count++;
+    connection->filled += (size_t)got;
+    relay_pass(connection);
+}
+
+/* From the replica: handshakes and acknowledgements, at once. */
+static void relay_from_replica(struct loop_watch *watch)
+{
+    struct relay_connection *connection = watch->context;
+    char bytes[4096];
+    if (connection->node_fd < 0) {
+        return;
+    }
+    ssize_t got = recv(connection->replica_fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (got <= 0 || send(connection->node_fd, bytes, (size_t)got, MSG_NOSIGNAL) != got) {
+        relay_close(connection);
+    }
+}
+
+static int relay_connect(int port)
+{
+    int one = 1;
+    struct sockaddr_in address;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    address.sin_port = htons((uint16_t)port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
+                    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0)) {
+        (void)close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static void relay_accept(struct loop_watch *watch)
+{
+    struct run_replica *replica = watch->context;
+    struct run *run = replica->run;
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    int replica_fd = accept4(replica->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+    if (replica_fd < 0) {
+        return;
+    }
+    int node_fd = relay_connect(run->nodes[replica->index].node.port);
+    struct relay_connection *connection =
+        replica->connection_count < RELAY_CONNECTIONS_MAX && node_fd >= 0
+            ? arena_take(&run->arena, sizeof *connection)
+            : NULL;
+    if (connection == NULL) {
+        (void)close(replica_fd); /* it tries again */
+        if (node_fd >= 0) {
+            (void)close(node_fd);
+        }
+        return;
+    }
+    replica->connections[replica->connection_count++] = connection;
+    connection->replica = replica;
+    connection->node_fd = node_fd;
+    connection->replica_fd = replica_fd;
+    connection->node_watch.context = connection;
+    connection->replica_watch.context = connection;
+    if (result_failed(
+            loop_alarm_init(&connection->alarm, &run->loop, relay_ring, connection, &text)) ||
+        result_failed(loop_watch_init(&connection->node_watch, &run->loop, node_fd, relay_from_node,
+                                      &text)) ||
+        result_failed(loop_watch_init(&connection->replica_watch, &run->loop, replica_fd,
+                                      relay_from_replica, &text))) {
+        run_fail(run, result_error(ERROR_ENVIRONMENT), text.data);
+    }
+}
+
+/* ---- start ---------------------------------------------------------------------------------- */
+
+static struct result replica_listen(struct run_replica *replica, struct text *why)
+{
+    struct sockaddr_in address;
+    socklen_t bytes = sizeof address;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    replica->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (replica->listen_fd < 0 ||
+        bind(replica->listen_fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(replica->listen_fd, RELAY_CONNECTIONS_MAX) != 0 ||
+        getsockname(replica->listen_fd, (struct sockaddr *)&address, &bytes) != 0) {
+        text_add(why, "no free port on 127.0.0.1: %s", strerror(errno));
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    replica->port = ntohs(address.sin_port);
+    replica->listen_watch.context = replica;
+    return loop_watch_init(&replica->listen_watch, &replica->run->loop, replica->listen_fd,
+                           relay_accept, why);
+}
+
+/* A server of its own that follows node `index` through a relay of ours. */
+static struct result replica_start(struct run *run, int32_t index, struct text *why)
+{
+    struct run_replica *replica = arena_take(&run->arena, sizeof *replica);
+    struct node_options options = {
+        .index = index,
+        .fsync = run->plan->scenario.fsync,
+        .replica = true,
+        .run_directory = run->guard.run_directory,
+        .data_directory = run->guard.state_directory,
+    };
+    struct admin_reply reply;
+    char port[16];
+    bool ready = false;
+    if (replica == NULL) {
+        text_add(why, "no memory for a replica");
+        return result_error(ERROR_LIMIT);
+    }
+    run->replicas[index] = replica;
+    replica->run = run;
+    replica->index = index;
+    replica->listen_fd = -1;
+    run_node_needs(run, index, &options);
+    TRY(node_init(&replica->node, &options, why));
+    TRY(node_start(&replica->node, why));
+    TRY(replica_listen(replica, why));
+    while (!ready) {
+        TRY(node_ready(&replica->node, &ready, why));
+    }
+    (void)snprintf(port, sizeof port, "%d", replica->port);
+    return node_order(&replica->node, (const char *[]){"REPLICAOF", "127.0.0.1", port, NULL},
+                      &reply, why);
+}
+
+static bool replica_ask(struct run *run, struct node *node, const char *const *words,
+                        struct admin_reply *reply)
+{
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    struct result asked = node_order(node, words, reply, &text);
+    if (result_failed(asked)) {
+        run_fail(run, asked, text.data);
+        return false;
+    }
+    return true;
+}
+
+/* What is written to the node arrives at the replica: tried with a key that no lock uses. */
+static bool replica_in_step(struct run_replica *replica)
+{
+    struct run *run = replica->run;
+    struct node *node = &run->nodes[replica->index].node;
+    struct admin_reply reply;
+    return replica_ask(run, node,
+                       (const char *[]){"SET", "picklock:probe", "1", "PX", "1000", NULL},
+                       &reply) &&
+           replica_ask(run, &replica->node, (const char *[]){"EXISTS", "picklock:probe", NULL},
+                       &reply) &&
+           reply.items[0].integer == 1;
+}
+
+struct result run_replicas_start(struct run *run, struct text *why)
+{
+    int64_t lag_ns[LOCK_NODES_MAX];
+    memset(lag_ns, 0, sizeof lag_ns);
+    for (size_t k = run->plan->scenario.fault_count; k > 0; k--) {
+        const struct fault *fault = &run->plan->scenario.faults[k - 1];
+        for (int32_t i = 0; fault->kind == FAULT_FAILOVER && i < run->node_count; i++) {
+            if ((fault->node_mask >> i & 1) == 0) {
+                continue;
+            }
+            lag_ns[i] = fault->amount_ns; /* the first one's, where there are more */
+            if (run->replicas[i] == NULL) {
+                TRY(replica_start(run, i, why));
+            }
+        }
+    }
+    int64_t deadline_ns = loop_now_ns() + RUN_START_SECONDS * NS_PER_S;
+    for (int32_t i = 0; i < run->node_count && !run->over;) {
+        struct run_replica *replica = run->replicas[i];
+        if (replica == NULL || replica_in_step(replica)) {
+            if (replica != NULL) {
+                replica->lag_ns = lag_ns[i];
+            }
+            i++;
+            continue;
+        }
+        if (loop_now_ns() > deadline_ns) {
+            text_add(why, "the replica of node %d is not in step after %d s; see %s", i + 1,
+                     RUN_START_SECONDS, replica->node.log_path);
+            return result_error(ERROR_ENVIRONMENT);
+        }
+        loop_alarm_set(&run->phase_alarm, loop_now_ns() + 2 * NS_PER_MS);
+        run_turn(run);
+    }
+    return RESULT_OK;
+}
+
+/* ---- failover ------------------------------------------------------------------------------- */
+
+bool run_replica_promote(struct run *run, int32_t node)
+{
+    struct run_replica *replica = run->replicas[node];
+    struct admin_reply reply;
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    if (replica == NULL || replica->promoted) {
+        return false;
+    }
+    replica->promoted = true;
+    for (size_t i = 0; i < replica->connection_count; i++) {
+        /* What is due by now was replicated. */
+        relay_from_node(&replica->connections[i]->node_watch);
+        relay_close(replica->connections[i]);
+    }
+    struct node old = run->nodes[node].node;
+    node_crash(&old);
+    run->nodes[node].node = replica->node;
+    replica->node = old;
+    /* The first answer shows that the server has taken a turn: it has read what came before. */
+    struct node *promoted = &run->nodes[node].node;
+    struct result done = node_order(promoted, (const char *[]){"PING", NULL}, &reply, &text);
+    if (!result_failed(done)) {
+        done =
+            node_order(promoted, (const char *[]){"REPLICAOF", "NO", "ONE", NULL}, &reply, &text);
+    }
+    if (result_failed(done)) {
+        run_fail(run, done, text.data);
+    }
+    return true;
+}
+
+void run_replicas_end(struct run *run)
+{
+    for (int32_t i = 0; i < run->node_count; i++) {
+        struct run_replica *replica = run->replicas[i];
+        if (replica == NULL) {
+            continue;
+        }
+        for (size_t j = 0; j < replica->connection_count; j++) {
+            relay_close(replica->connections[j]);
+        }
+        loop_watch_close(&replica->listen_watch);
+        if (replica->listen_fd >= 0) {
+            (void)close(replica->listen_fd);
+        }
+        if (replica->node.options.run_directory != NULL) {
+            node_release(&replica->node);
+        }
+    }
+}
