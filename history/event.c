@@ -13,48 +13,62 @@ static const char *const type_words[] = {HISTORY_TYPE_MAP(WORD)};
 static const char *const f_words[] = {HISTORY_F_MAP(WORD)};
 static const char *const cause_words[] = {HISTORY_CAUSE_MAP(WORD)};
 static const char *const fault_words[] = {HISTORY_FAULT_MAP(WORD)};
+static const char *const declares_words[] = {HISTORY_DECLARES_MAP(WORD)};
+static const char *const ownership_words[] = {HISTORY_OWNERSHIP_MAP(WORD)};
 
 _Static_assert(COUNT(kind_words) == HISTORY_KINDS, "a word for each kind");
 _Static_assert(COUNT(type_words) == HISTORY_TYPES, "a word for each type");
 _Static_assert(COUNT(f_words) == HISTORY_FS, "a word for each f");
 _Static_assert(COUNT(cause_words) == HISTORY_CAUSES, "a word for each cause");
 _Static_assert(COUNT(fault_words) == FAULT_KINDS, "a word for each kind of fault");
+_Static_assert(COUNT(declares_words) == HISTORY_DECLARES, "a word for each declaration");
+_Static_assert(COUNT(ownership_words) == HISTORY_OWNERSHIPS, "a word for each ownership");
+
+const struct history_vocabulary history_kinds = {kind_words, COUNT(kind_words)};
+const struct history_vocabulary history_types = {type_words, COUNT(type_words)};
+const struct history_vocabulary history_fs = {f_words, COUNT(f_words)};
+const struct history_vocabulary history_causes = {cause_words, COUNT(cause_words)};
+const struct history_vocabulary history_fault_kinds = {fault_words, COUNT(fault_words)};
+const struct history_vocabulary history_declarations = {declares_words, COUNT(declares_words)};
+const struct history_vocabulary history_ownerships = {ownership_words, COUNT(ownership_words)};
+
+static const char *word_at(const struct history_vocabulary *vocabulary, size_t number)
+{
+    ASSERT(number < vocabulary->count);
+    return vocabulary->words[number];
+}
 
 const char *history_kind_name(enum history_kind kind)
 {
-    ASSERT((size_t)kind < COUNT(kind_words));
-    return kind_words[kind];
+    return word_at(&history_kinds, kind);
 }
 
 const char *history_type_name(enum history_type type)
 {
-    ASSERT((size_t)type < COUNT(type_words));
-    return type_words[type];
+    return word_at(&history_types, type);
 }
 
 const char *history_f_name(enum history_f f)
 {
-    ASSERT((size_t)f < COUNT(f_words));
-    return f_words[f];
+    return word_at(&history_fs, f);
 }
 
 const char *history_cause_name(enum history_cause cause)
 {
-    ASSERT((size_t)cause < COUNT(cause_words));
-    return cause_words[cause];
+    return word_at(&history_causes, cause);
 }
 
 const char *fault_kind_name(enum fault_kind kind)
 {
-    ASSERT((size_t)kind < COUNT(fault_words));
-    return fault_words[kind];
+    return word_at(&history_fault_kinds, kind);
 }
 
-static bool word_find(const char *const *words, size_t count, const char *word, size_t bytes,
+static bool word_find(const struct history_vocabulary *vocabulary, const char *word, size_t bytes,
                       size_t *found)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(words[i]) == bytes && memcmp(words[i], word, bytes) == 0) {
+    for (size_t i = 0; i < vocabulary->count; i++) {
+        const char *known = vocabulary->words[i];
+        if (strlen(known) == bytes && memcmp(known, word, bytes) == 0) {
             *found = i;
             return true;
         }
@@ -65,7 +79,7 @@ static bool word_find(const char *const *words, size_t count, const char *word, 
 bool history_kind_find(const char *word, size_t bytes, enum history_kind *kind)
 {
     size_t found = 0;
-    bool known = word_find(kind_words, COUNT(kind_words), word, bytes, &found);
+    bool known = word_find(&history_kinds, word, bytes, &found);
     *kind = known ? (enum history_kind)found : *kind;
     return known;
 }
@@ -73,7 +87,7 @@ bool history_kind_find(const char *word, size_t bytes, enum history_kind *kind)
 bool history_type_find(const char *word, size_t bytes, enum history_type *type)
 {
     size_t found = 0;
-    bool known = word_find(type_words, COUNT(type_words), word, bytes, &found);
+    bool known = word_find(&history_types, word, bytes, &found);
     *type = known ? (enum history_type)found : *type;
     return known;
 }
@@ -81,7 +95,7 @@ bool history_type_find(const char *word, size_t bytes, enum history_type *type)
 bool history_f_find(const char *word, size_t bytes, enum history_f *f)
 {
     size_t found = 0;
-    bool known = word_find(f_words, COUNT(f_words), word, bytes, &found);
+    bool known = word_find(&history_fs, word, bytes, &found);
     *f = known ? (enum history_f)found : *f;
     return known;
 }
@@ -89,7 +103,7 @@ bool history_f_find(const char *word, size_t bytes, enum history_f *f)
 bool history_cause_find(const char *word, size_t bytes, enum history_cause *cause)
 {
     size_t found = 0;
-    bool known = word_find(cause_words, COUNT(cause_words), word, bytes, &found);
+    bool known = word_find(&history_causes, word, bytes, &found);
     *cause = known ? (enum history_cause)found : *cause;
     return known;
 }
@@ -97,7 +111,7 @@ bool history_cause_find(const char *word, size_t bytes, enum history_cause *caus
 bool fault_kind_find(const char *word, size_t bytes, enum fault_kind *kind)
 {
     size_t found = 0;
-    bool known = word_find(fault_words, COUNT(fault_words), word, bytes, &found);
+    bool known = word_find(&history_fault_kinds, word, bytes, &found);
     *kind = known ? (enum fault_kind)found : *kind;
     return known;
 }
@@ -129,6 +143,7 @@ enum history_kind history_f_kind(enum history_f f)
     case HISTORY_KEY_EVICTED:
     case HISTORY_KEY_BACK:
     case HISTORY_NODE_ERROR:
+    case HISTORY_KEY_TOUCHED:
         return HISTORY_NODE;
     case HISTORY_FAULT_START:
     case HISTORY_FAULT_EFFECT:
@@ -141,6 +156,8 @@ enum history_kind history_f_kind(enum history_f f)
     case HISTORY_HEALED:
     case HISTORY_RUN_END:
         return HISTORY_PHASE;
+    case HISTORY_STOOD_STILL:
+        return HISTORY_LATE;
     case HISTORY_FS:
         break;
     }

@@ -20,6 +20,7 @@
 enum {
     HISTORY_VALUE_BYTES = 20,
     HISTORY_NAME_BYTES = 64,          /* scenario, algorithm, library: terminated */
+    HISTORY_WHY_BYTES = 160,          /* a sentence: terminated */
     HISTORY_NODES_MAX = 64,           /* header */
     HISTORY_CLIENTS_MAX = 1 << 20,    /* header */
     HISTORY_RESOURCES_MAX = 1 << 20,  /* header, and different names in one history */
@@ -38,7 +39,8 @@ enum {
     X(HISTORY_NODE, "node")     /* something happened to a key on a node */                        \
     X(HISTORY_FAULT, "fault")   /* a fault began, showed its effect, or ended */                   \
     X(HISTORY_CLIENT, "client") /* a client started, finished or died */                           \
-    X(HISTORY_PHASE, "phase")   /* the run healed all faults, or ended */
+    X(HISTORY_PHASE, "phase")   /* the run healed all faults, or ended */                          \
+    X(HISTORY_LATE, "late")     /* whoever records stood still, through no fault of the plan */
 
 #define HISTORY_TYPE_MAP(X)                                                                        \
     X(HISTORY_INVOKE, "invoke")                                                                    \
@@ -75,7 +77,9 @@ enum {
     X(HISTORY_CLIENT_KILLED, "killed")  /* client */                                               \
     X(HISTORY_HEALED, "healed")         /* phase: from here on there is no fault */                \
     X(HISTORY_RUN_END, "run-end")       /* phase: `cause` says why */                              \
-    X(HISTORY_OBSERVE, "observe")       /* op: asks who holds the lock; only in foreign files */
+    X(HISTORY_OBSERVE, "observe")       /* op: asks who holds the lock; only in foreign files */   \
+    X(HISTORY_KEY_TOUCHED, "touched") /* node: changed otherwise: a count, one of several keys */  \
+    X(HISTORY_STOOD_STILL, "stood-still") /* late: `cause` says which part, numbers how long */
 
 /* Why: of a key's end, of a failed operation, of a run's end. */
 #define HISTORY_CAUSE_MAP(X)                                                                       \
@@ -99,7 +103,11 @@ enum {
     X(CAUSE_LIBRARY_ERROR, "library-error")   /* op: the adapter's library said so */              \
     X(CAUSE_ALL_DONE, "all-done")             /* run end: every client finished */                 \
     X(CAUSE_DEADLINE, "deadline")             /* run end: the scenario's time was up */            \
-    X(CAUSE_STOPPED, "stopped")               /* run end: at the first violation, or by hand */
+    X(CAUSE_STOPPED, "stopped")               /* run end: at the first violation, or by hand */    \
+    X(CAUSE_LOOP, "loop")                     /* late: the loop that stamps and answers */         \
+    X(CAUSE_SCHEDULER, "scheduler")           /* late: a process was not given a processor */      \
+    X(CAUSE_SUSPEND, "suspend")               /* late: the whole machine was */                    \
+    X(CAUSE_CLOCK_STEP, "clock-step")         /* late: somebody set the machine's wall clock */
 
 /* Kinds of fault, as scenario files name them (docs/FAULTS.md). */
 #define HISTORY_FAULT_MAP(X)                                                                       \
@@ -121,6 +129,26 @@ enum {
     X(FAULT_PARTITION, "partition")         /* link: mode hold, drop, refuse or reset */           \
     X(FAULT_LOSE_REPLY, "lose_reply") /* link: applied, the reply is lost, the link breaks */      \
     X(FAULT_DELAY_COMMAND, "delay_command") /* link: the n-th command of a kind is held back */
+
+/* What a lock under test says of itself. */
+#define HISTORY_DECLARES_MAP(X)                                                                    \
+    X(DECLARES_VALIDITY, "validity")   /* grants promise an end */                                 \
+    X(DECLARES_EXTEND, "extend")       /* a grant can be extended when asked */                    \
+    X(DECLARES_FENCE, "fence")         /* grants carry fences */                                   \
+    X(DECLARES_NOTICE, "notice")       /* tells of a loss unasked */                               \
+    X(DECLARES_RENEW, "renew")         /* extends by itself while it holds */                      \
+    X(DECLARES_WAIT, "wait")           /* an acquire waits until it is granted */                  \
+    X(DECLARES_DEADLINE, "deadline")   /* ... or until a time that the caller names */             \
+    X(DECLARES_CANCEL, "cancel")       /* ... or until the caller gives up */                      \
+    X(DECLARES_REENTRANT, "reentrant") /* an owner may acquire again what it holds */              \
+    X(DECLARES_SEVERAL, "several")     /* one client may hold several resources at once */
+
+/* Who the lock takes for one and the same owner. */
+#define HISTORY_OWNERSHIP_MAP(X)                                                                   \
+    X(OWNERSHIP_UNKNOWN, "")                                                                       \
+    X(OWNERSHIP_PROCESS, "process") /* all of a program */                                         \
+    X(OWNERSHIP_THREAD, "thread")   /* a thread or task of it */                                   \
+    X(OWNERSHIP_OBJECT, "object")   /* the lock object: each acquire has its own */
 
 enum history_kind {
 #define X(name, word) name,
@@ -157,6 +185,20 @@ enum fault_kind {
         FAULT_KINDS,
 };
 
+enum history_declares {
+#define X(name, word) name,
+    HISTORY_DECLARES_MAP(X)
+#undef X
+        HISTORY_DECLARES,
+};
+
+enum history_ownership {
+#define X(name, word) name,
+    HISTORY_OWNERSHIP_MAP(X)
+#undef X
+        HISTORY_OWNERSHIPS,
+};
+
 /* The value that proves who owns a key; all zero where there is none (see history_event). */
 struct history_value {
     uint8_t bytes[HISTORY_VALUE_BYTES];
@@ -168,6 +210,9 @@ enum {
     HISTORY_HAS_FENCE = 1 << 2,
     HISTORY_HAS_UNTIL = 1 << 3, /* a lease with a promised end */
     HISTORY_AUDIT = 1 << 4,     /* by the auditor, who asks for the lock after the last heal */
+    HISTORY_HAS_SINCE = 1 << 5, /* the time is not exact: see since_ns */
+    HISTORY_HAS_UNTIL_LEAST = 1 << 6, /* the promise is not exact: see until_least_ns */
+    HISTORY_HAS_TTL = 1 << 7,         /* node: the key was given an expiry */
 };
 
 enum { HISTORY_NOBODY = -1, HISTORY_NO_NODE = -1, HISTORY_NO_FAULT = -1 };
@@ -181,7 +226,7 @@ struct history_event {
     uint8_t f;                  /* enum history_f */
     uint8_t cause;              /* enum history_cause */
     uint8_t fault_kind;         /* fault: enum fault_kind */
-    uint8_t flags;              /* HISTORY_HAS_..., HISTORY_AUDIT */
+    uint16_t flags;             /* HISTORY_HAS_..., HISTORY_AUDIT */
     uint16_t command;           /* node: the recorder's own number of the command kind */
     int32_t process;            /* the client; node: who sent the command; or HISTORY_NOBODY */
     int32_t node;               /* node, fault: the node, or HISTORY_NO_NODE */
@@ -190,13 +235,20 @@ struct history_event {
     struct history_value value; /* op: of the grant; node: that the command named */
     struct history_value owner; /* node: that the key held before the command; op: the owner's name
                                    in a foreign history; observe ok: the holder */
-    int64_t until_ns;  /* op ok, lease: the promised end in true time; node: the key's expiry */
-    int64_t fence;     /* op: > 0 */
-    int64_t version;   /* write: the store's version after it; read: the version that was seen;
-                          observe ok without owner: 1 held by somebody, 0 free */
-    int64_t basis;     /* write: the version that the writer had read */
+    int64_t until_ns; /* op ok, lease: the promised end in true time; node: the key's expiry */
+    int64_t since_ns; /* with HAS_SINCE: it happened in [since_ns, time_ns]; else at time_ns */
+    int64_t until_least_ns; /* with HAS_UNTIL_LEAST: the promised end at its earliest reading;
+                               until_ns is the latest; else until_ns is exact */
+    int64_t ttl_ns;         /* node: the ttl that was set, on the node's clock */
+    int64_t fence;          /* op: > 0 */
+    int64_t version;        /* write: the store's version after it; read: the version that was seen;
+                               observe ok without owner: 1 held by somebody, 0 free */
+    int64_t basis;          /* write: the version that the writer had read */
     int64_t number[2]; /* fault: what was asked and observed; fault_numbers in docs/FAULTS.md */
 };
+
+/* Less than this nobody measures: a recorder that stood still for longer says so (HISTORY_LATE). */
+#define HISTORY_LATE_NOTED_NS ((int64_t)1000000)
 
 /* The first line. Names are terminated. */
 struct history_header {
@@ -214,12 +266,33 @@ struct history_header {
     int64_t bound_ns;       /* after the last heal, the lock is free again within ttl + bound */
     int64_t drift_ppm;      /* the lock's own allowance */
     bool promises_validity; /* leases have a promised end */
-    bool fence_check;       /* the guarded store refuses older fences */
-    bool value_check;       /* the guarded store refuses other values than the last claimed */
-    bool fenced;            /* grants carry fences */
+    bool declared;          /* the lock said what it is: `declares` and `ownership` are its word */
+    uint16_t declares;      /* bit n: enum history_declares */
+    uint8_t ownership;      /* enum history_ownership */
+    int32_t store_count;    /* votes; 0: as many as nodes */
+    int32_t thread_count;   /* of each program: client c is thread c % n of program c / n; 0: 1 */
+    int64_t renew_every_ns; /* with DECLARES_RENEW: how often; 0 where unknown */
+    char unwatched[HISTORY_WHY_BYTES]; /* why no node told what became of its keys; "": they did */
+    bool fence_check;                  /* the guarded store refuses older fences */
+    bool value_check; /* the guarded store refuses other values than the last claimed */
+    bool fenced;      /* grants carry fences */
 };
 
 enum { HISTORY_FORMAT = 1 };
+
+/* The words of one idea, by the number of each. */
+struct history_vocabulary {
+    const char *const *words;
+    size_t count;
+};
+
+extern const struct history_vocabulary history_kinds;
+extern const struct history_vocabulary history_types;
+extern const struct history_vocabulary history_fs;
+extern const struct history_vocabulary history_causes;
+extern const struct history_vocabulary history_fault_kinds;
+extern const struct history_vocabulary history_declarations;
+extern const struct history_vocabulary history_ownerships;
 
 const char *history_kind_name(enum history_kind kind);
 const char *history_type_name(enum history_type type);

@@ -400,7 +400,7 @@ static struct result read_numbers(const struct history_map *map, const struct da
 static void read_observation(const struct datum *data, struct history_event *event)
 {
     int32_t seen = datum_find(data, 0, "value", 5);
-    event->flags &= (uint8_t) ~(HISTORY_HAS_VALUE | HISTORY_HAS_OWNER);
+    event->flags &= (uint16_t) ~(HISTORY_HAS_VALUE | HISTORY_HAS_OWNER);
     if (seen < 0 || data[seen].type == DATUM_NIL || data[seen].type == DATUM_FALSE) {
         return;
     }

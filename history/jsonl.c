@@ -2,6 +2,7 @@
 #include "history/jsonl.h"
 
 #include "base/assert.h"
+#include "history/fields.h"
 #include "history/scan.h"
 
 #include <string.h>
@@ -12,56 +13,13 @@
 struct jsonl {
     struct scan_words header_fields;
     struct scan_words event_fields;
-    struct scan_words kinds;
-    struct scan_words types;
-    struct scan_words fs;
-    struct scan_words causes;
-    struct scan_words faults;
+    struct scan_words header_words[HISTORY_FIELDS_MAX]; /* of the vocabulary of a field */
+    struct scan_words event_words[HISTORY_FIELDS_MAX];
+    uint32_t must[HISTORY_KINDS]; /* which fields each kind of event must and may have */
+    uint32_t may[HISTORY_KINDS];
+    uint32_t header_must;
+    uint32_t resource; /* bit of the field that names it */
     uint8_t kind_of_f[HISTORY_FS];
-};
-
-/* Which fields each kind of event must and may have. */
-struct event_rule {
-    uint32_t must;
-    uint32_t may;
-};
-
-#define FIELDS_ALWAYS (BIT(FIELD_INDEX) | BIT(FIELD_TIME) | BIT(FIELD_KIND) | BIT(FIELD_NOTE))
-#define FIELDS_GRANT  (BIT(FIELD_VALUE) | BIT(FIELD_FENCE) | BIT(FIELD_UNTIL))
-
-static const struct event_rule event_rules[HISTORY_KINDS] = {
-    [HISTORY_OP] = {BIT(FIELD_PROCESS) | BIT(FIELD_TYPE) | BIT(FIELD_F) | BIT(FIELD_RESOURCE),
-                    FIELDS_GRANT | BIT(FIELD_OWNER) | BIT(FIELD_VERSION) | BIT(FIELD_BASIS) |
-                        BIT(FIELD_CAUSE) | BIT(FIELD_AUDIT)},
-    [HISTORY_SECTION] = {BIT(FIELD_PROCESS) | BIT(FIELD_F) | BIT(FIELD_RESOURCE),
-                         BIT(FIELD_VALUE) | BIT(FIELD_FENCE) | BIT(FIELD_AUDIT)},
-    [HISTORY_NOTICE] = {BIT(FIELD_PROCESS) | BIT(FIELD_F) | BIT(FIELD_RESOURCE),
-                        FIELDS_GRANT | BIT(FIELD_CAUSE) | BIT(FIELD_AUDIT)},
-    [HISTORY_LEASE] = {BIT(FIELD_PROCESS) | BIT(FIELD_F) | BIT(FIELD_RESOURCE) | BIT(FIELD_UNTIL),
-                       BIT(FIELD_VALUE) | BIT(FIELD_FENCE) | BIT(FIELD_CAUSE) | BIT(FIELD_FAULT) |
-                           BIT(FIELD_AUDIT)},
-    [HISTORY_NODE] = {BIT(FIELD_NODE) | BIT(FIELD_F),
-                      FIELDS_GRANT | BIT(FIELD_RESOURCE) | BIT(FIELD_PROCESS) | BIT(FIELD_OWNER) |
-                          BIT(FIELD_CAUSE) | BIT(FIELD_FAULT) | BIT(FIELD_COMMAND) |
-                          BIT(FIELD_AUDIT) | BIT(FIELD_NUMBERS)},
-    [HISTORY_FAULT] = {BIT(FIELD_FAULT) | BIT(FIELD_F) | BIT(FIELD_FAULT_KIND),
-                       BIT(FIELD_PROCESS) | BIT(FIELD_NODE) | BIT(FIELD_CAUSE) |
-                           BIT(FIELD_NUMBERS) | BIT(FIELD_RESOURCE)},
-    [HISTORY_CLIENT] = {BIT(FIELD_PROCESS) | BIT(FIELD_F),
-                        BIT(FIELD_CAUSE) | BIT(FIELD_FAULT) | BIT(FIELD_AUDIT)},
-    [HISTORY_PHASE] = {BIT(FIELD_F), BIT(FIELD_CAUSE)},
-};
-
-static const char *const header_words[] = {
-#define X(name, word) word,
-    HISTORY_HEADER_FIELDS(X)
-#undef X
-};
-
-static const char *const event_words[] = {
-#define X(name, word) word,
-    HISTORY_EVENT_FIELDS(X)
-#undef X
 };
 
 static bool jsonl_detect(const char *bytes, size_t count)
@@ -77,29 +35,40 @@ static bool jsonl_detect(const char *bytes, size_t count)
     return memmem(bytes, line_bytes, "\"picklock-history\"", 18) != NULL;
 }
 
+static void words_init(struct scan_words *words, const struct history_vocabulary *vocabulary)
+{
+    for (size_t i = 0; vocabulary != NULL && i < vocabulary->count; i++) {
+        scan_words_add(words, vocabulary->words[i]);
+    }
+}
+
+static void event_fields_init(struct jsonl *jsonl)
+{
+    for (size_t i = 0; i < history_event_field_count; i++) {
+        const struct history_field *field = &history_event_fields[i];
+        scan_words_add(&jsonl->event_fields, field->word);
+        words_init(&jsonl->event_words[i], field->vocabulary);
+        jsonl->resource |= field->type == FIELD_RESOURCE ? BIT(i) : 0;
+        for (size_t kind = 0; kind < HISTORY_KINDS; kind++) {
+            bool must = field->need == FIELD_NEEDED || (field->must >> kind & 1) != 0;
+            bool may = field->need == FIELD_WRITTEN || (field->may >> kind & 1) != 0;
+            jsonl->must[kind] |= must ? BIT(i) : 0;
+            jsonl->may[kind] |= must || may ? BIT(i) : 0;
+        }
+    }
+}
+
 static void jsonl_init(struct jsonl *jsonl)
 {
-    for (size_t i = 0; i < HEADER_FIELDS; i++) {
-        scan_words_add(&jsonl->header_fields, header_words[i]);
-    }
-    for (size_t i = 0; i < EVENT_FIELDS; i++) {
-        scan_words_add(&jsonl->event_fields, event_words[i]);
-    }
-    for (size_t i = 0; i < HISTORY_KINDS; i++) {
-        scan_words_add(&jsonl->kinds, history_kind_name((enum history_kind)i));
-    }
-    for (size_t i = 0; i < HISTORY_TYPES; i++) {
-        scan_words_add(&jsonl->types, history_type_name((enum history_type)i));
+    event_fields_init(jsonl);
+    for (size_t i = 0; i < history_header_field_count; i++) {
+        const struct history_field *field = &history_header_fields[i];
+        scan_words_add(&jsonl->header_fields, field->word);
+        words_init(&jsonl->header_words[i], field->vocabulary);
+        jsonl->header_must |= field->need == FIELD_NEEDED ? BIT(i) : 0;
     }
     for (size_t i = 0; i < HISTORY_FS; i++) {
-        scan_words_add(&jsonl->fs, history_f_name((enum history_f)i));
         jsonl->kind_of_f[i] = (uint8_t)history_f_kind((enum history_f)i);
-    }
-    for (size_t i = 0; i < HISTORY_CAUSES; i++) {
-        scan_words_add(&jsonl->causes, history_cause_name((enum history_cause)i));
-    }
-    for (size_t i = 0; i < FAULT_KINDS; i++) {
-        scan_words_add(&jsonl->faults, fault_kind_name((enum fault_kind)i));
     }
 }
 
@@ -162,50 +131,78 @@ static bool header_version(struct scan *scan, struct history_header *header)
            scan_refuse(scan, ERROR_SCHEMA, "a version of the format other than 1");
 }
 
-static bool header_field(struct scan *scan, enum history_header_field field,
+static bool scan_one_of(struct scan *scan, const struct scan_words *words, const char *problem,
+                        uint8_t *chosen)
+{
+    struct scan_word word;
+    if (!scan_string(scan, &word)) {
+        return false;
+    }
+    size_t found = scan_words_find(words, word);
+    if (found == words->count) {
+        return scan_refuse(scan, ERROR_SCHEMA, problem);
+    }
+    *chosen = (uint8_t)found;
+    return true;
+}
+
+/* A list of words, each at most once. */
+static bool scan_set(struct scan *scan, const struct scan_words *words, const char *problem,
+                     uint16_t *set)
+{
+    bool more = false;
+    *set = 0;
+    if (!scan_list_begin(scan, &more)) {
+        return false;
+    }
+    while (more) {
+        uint8_t chosen = 0;
+        if (!scan_one_of(scan, words, problem, &chosen) || !scan_list_more(scan, &more)) {
+            return false;
+        }
+        if ((*set >> chosen & 1) != 0) {
+            return scan_refuse(scan, ERROR_SCHEMA, "a word for the second time");
+        }
+        *set |= (uint16_t)(1u << chosen);
+    }
+    return true;
+}
+
+static bool header_field(struct scan *scan, const struct jsonl *jsonl, size_t index,
                          struct history_header *header)
 {
-    char note[HISTORY_RESOURCE_BYTES_MAX + 1];
-    switch (field) {
-    case HEADER_FORMAT:
+    const struct history_field *field = &history_header_fields[index];
+    void *place = history_field_at(field, header);
+    struct scan_word note;
+    switch ((enum field_type)field->type) {
+    case FIELD_FORMAT:
         return header_format(scan);
-    case HEADER_VERSION:
+    case FIELD_VERSION:
         return header_version(scan, header);
-    case HEADER_SEED:
-        return scan_unsigned(scan, &header->seed);
-    case HEADER_SCENARIO:
-        return scan_name(scan, header->scenario, sizeof header->scenario);
-    case HEADER_WORLD:
-        return scan_name(scan, header->world, sizeof header->world);
-    case HEADER_ALGORITHM:
-        return scan_name(scan, header->algorithm, sizeof header->algorithm);
-    case HEADER_LIBRARY:
-        return scan_name(scan, header->library, sizeof header->library);
-    case HEADER_NODES:
-        return scan_count(scan, HISTORY_NODES_MAX, &header->node_count);
-    case HEADER_CLIENTS:
-        return scan_count(scan, HISTORY_CLIENTS_MAX, &header->client_count);
-    case HEADER_RESOURCES:
-        return scan_count(scan, HISTORY_RESOURCES_MAX, &header->resource_count);
-    case HEADER_FAULTS:
-        return scan_count(scan, HISTORY_FAULTS_MAX, &header->fault_count);
-    case HEADER_TTL:
-        return scan_natural(scan, &header->ttl_ns);
-    case HEADER_BOUND:
-        return scan_natural(scan, &header->bound_ns);
-    case HEADER_DRIFT:
-        return scan_natural(scan, &header->drift_ppm);
-    case HEADER_PROMISES_VALIDITY:
-        return scan_bool(scan, &header->promises_validity);
-    case HEADER_FENCE_CHECK:
-        return scan_bool(scan, &header->fence_check);
-    case HEADER_VALUE_CHECK:
-        return scan_bool(scan, &header->value_check);
-    case HEADER_FENCED:
-        return scan_bool(scan, &header->fenced);
-    case HEADER_NOTE:
-        return scan_name(scan, note, sizeof note);
-    case HEADER_FIELDS:
+    case FIELD_UNSIGNED:
+        return scan_unsigned(scan, place);
+    case FIELD_NAME:
+        return scan_name(scan, place, (size_t)field->max);
+    case FIELD_COUNT:
+        return scan_count(scan, field->max, place);
+    case FIELD_NATURAL:
+        return scan_natural(scan, place);
+    case FIELD_BOOL:
+        return scan_bool(scan, place);
+    case FIELD_WORD:
+        return scan_one_of(scan, &jsonl->header_words[index], field->problem, place);
+    case FIELD_SET:
+        return scan_set(scan, &jsonl->header_words[index], field->problem, place);
+    case FIELD_NOTE:
+        return scan_string(scan, &note);
+    case FIELD_INDEX:
+    case FIELD_INTEGER:
+    case FIELD_PAIR:
+    case FIELD_SMALL:
+    case FIELD_ORDINAL:
+    case FIELD_FLAG:
+    case FIELD_VALUE:
+    case FIELD_RESOURCE:
         break;
     }
     UNREACHABLE();
@@ -220,20 +217,19 @@ static bool header_scan(struct scan *scan, const struct jsonl *jsonl, struct his
     }
     while (scan_object_key(scan, &key)) {
         size_t field = scan_words_find(&jsonl->header_fields, key);
-        if (field == HEADER_FIELDS) {
+        if (field == history_header_field_count) {
             return scan_refuse(scan, ERROR_SCHEMA, "a key that no header has");
         }
         if ((seen & BIT(field)) != 0) {
             return scan_refuse(scan, ERROR_SCHEMA, "a key for the second time");
         }
         seen |= BIT(field);
-        if (!header_field(scan, (enum history_header_field)field, header)) {
+        if (!header_field(scan, jsonl, field, header)) {
             return false;
         }
     }
-    uint32_t must = BIT(HEADER_FORMAT) | BIT(HEADER_VERSION);
     return scan->problem == NULL &&
-           ((seen & must) == must ||
+           ((seen & jsonl->header_must) == jsonl->header_must ||
             scan_refuse(scan, ERROR_SCHEMA, "a header needs \"format\" and \"version\""));
 }
 
@@ -254,21 +250,6 @@ static struct result jsonl_begin(struct history_parse *parse, struct text *why)
     return header_scan(&scan, jsonl, &parse->header) ? RESULT_OK : jsonl_refused(parse, &scan, why);
 }
 
-static bool scan_one_of(struct scan *scan, const struct scan_words *words, const char *problem,
-                        uint8_t *chosen)
-{
-    struct scan_word word;
-    if (!scan_string(scan, &word)) {
-        return false;
-    }
-    size_t found = scan_words_find(words, word);
-    if (found == words->count) {
-        return scan_refuse(scan, ERROR_SCHEMA, problem);
-    }
-    *chosen = (uint8_t)found;
-    return true;
-}
-
 /* Clients, nodes and faults are counted from 1 in files. */
 static bool scan_ordinal(struct scan *scan, int64_t max, const char *problem, int32_t *ordinal)
 {
@@ -283,23 +264,14 @@ static bool scan_ordinal(struct scan *scan, int64_t max, const char *problem, in
     return true;
 }
 
-static bool scan_value(struct scan *scan, struct history_event *event, uint8_t flag,
-                       struct history_value *value)
+static bool scan_value(struct scan *scan, struct history_value *value)
 {
     struct scan_word word;
     if (!scan_string(scan, &word)) {
         return false;
     }
-    event->flags |= flag;
     history_value_parse(word.text, word.bytes, value);
     return true;
-}
-
-static bool scan_flagged(struct scan *scan, struct history_event *event, uint8_t flag,
-                         int64_t *number)
-{
-    event->flags |= flag;
-    return scan_integer(scan, number);
 }
 
 static bool scan_index(struct scan *scan, uint64_t expected)
@@ -310,21 +282,21 @@ static bool scan_index(struct scan *scan, uint64_t expected)
             scan_refuse(scan, ERROR_SCHEMA, "an index that does not follow the one before"));
 }
 
-static bool scan_command(struct scan *scan, struct history_event *event)
+static bool scan_small(struct scan *scan, uint16_t *small)
 {
     int64_t number = 0;
     if (!scan_natural(scan, &number)) {
         return false;
     }
-    event->command = (uint16_t)number;
-    return number <= UINT16_MAX || scan_refuse(scan, ERROR_LIMIT, "a command beyond 65535");
+    *small = (uint16_t)number;
+    return number <= UINT16_MAX || scan_refuse(scan, ERROR_LIMIT, "a number beyond 65535");
 }
 
-static bool scan_audit(struct scan *scan, struct history_event *event)
+static bool scan_flag(struct scan *scan, struct history_event *event, uint16_t flag)
 {
-    bool audit = false;
-    bool scanned = scan_bool(scan, &audit);
-    event->flags |= audit ? HISTORY_AUDIT : 0;
+    bool truth = false;
+    bool scanned = scan_bool(scan, &truth);
+    event->flags = (uint16_t)((event->flags & ~flag) | (truth ? flag : 0));
     return scanned;
 }
 
@@ -335,59 +307,43 @@ struct event_line {
     struct history_event *event;
 };
 
-static bool event_field(struct event_line *line, const struct jsonl *jsonl,
-                        enum history_event_field field)
+static bool event_field(struct event_line *line, const struct jsonl *jsonl, size_t index)
 {
     struct scan *scan = &line->scan;
-    struct history_event *event = line->event;
+    const struct history_field *field = &history_event_fields[index];
+    void *place = history_field_at(field, line->event);
     struct scan_word note;
-    switch (field) {
+    line->event->flags |= field->flag;
+    switch ((enum field_type)field->type) {
     case FIELD_INDEX:
-        return scan_index(scan, event->index);
-    case FIELD_TIME:
-        return scan_natural(scan, &event->time_ns);
-    case FIELD_KIND:
-        return scan_one_of(scan, &jsonl->kinds, "an unknown kind of event", &event->kind);
-    case FIELD_PROCESS:
-        return scan_ordinal(scan, HISTORY_PROCESSES_MAX, "a process below 1 or beyond the limit",
-                            &event->process);
-    case FIELD_TYPE:
-        return scan_one_of(scan, &jsonl->types, "a type other than invoke, ok, fail, info",
-                           &event->type);
-    case FIELD_F:
-        return scan_one_of(scan, &jsonl->fs, "an unknown f", &event->f);
+        return scan_index(scan, line->event->index);
+    case FIELD_NATURAL:
+        return scan_natural(scan, place);
+    case FIELD_INTEGER:
+        return scan_integer(scan, place);
+    case FIELD_ORDINAL:
+        return scan_ordinal(scan, field->max, field->problem, place);
+    case FIELD_WORD:
+        return scan_one_of(scan, &jsonl->event_words[index], field->problem, place);
     case FIELD_RESOURCE:
         return scan_string(scan, &line->resource);
     case FIELD_VALUE:
-        return scan_value(scan, event, HISTORY_HAS_VALUE, &event->value);
-    case FIELD_OWNER:
-        return scan_value(scan, event, HISTORY_HAS_OWNER, &event->owner);
-    case FIELD_FENCE:
-        return scan_flagged(scan, event, HISTORY_HAS_FENCE, &event->fence);
-    case FIELD_UNTIL:
-        return scan_flagged(scan, event, HISTORY_HAS_UNTIL, &event->until_ns);
-    case FIELD_VERSION:
-        return scan_integer(scan, &event->version);
-    case FIELD_BASIS:
-        return scan_integer(scan, &event->basis);
-    case FIELD_CAUSE:
-        return scan_one_of(scan, &jsonl->causes, "an unknown cause", &event->cause);
-    case FIELD_NODE:
-        return scan_ordinal(scan, HISTORY_NODES_MAX, "a node below 1 or beyond 64", &event->node);
-    case FIELD_FAULT:
-        return scan_ordinal(scan, HISTORY_FAULTS_MAX, "a fault below 1 or beyond 1024",
-                            &event->fault);
-    case FIELD_FAULT_KIND:
-        return scan_one_of(scan, &jsonl->faults, "an unknown kind of fault", &event->fault_kind);
-    case FIELD_NUMBERS:
-        return scan_pair(scan, event->number);
-    case FIELD_COMMAND:
-        return scan_command(scan, event);
-    case FIELD_AUDIT:
-        return scan_audit(scan, event);
+        return scan_value(scan, place);
+    case FIELD_PAIR:
+        return scan_pair(scan, place);
+    case FIELD_SMALL:
+        return scan_small(scan, place);
+    case FIELD_FLAG:
+        return scan_flag(scan, line->event, field->flag);
     case FIELD_NOTE:
         return scan_string(scan, &note);
-    case EVENT_FIELDS:
+    case FIELD_FORMAT:
+    case FIELD_VERSION:
+    case FIELD_UNSIGNED:
+    case FIELD_COUNT:
+    case FIELD_BOOL:
+    case FIELD_SET:
+    case FIELD_NAME:
         break;
     }
     UNREACHABLE();
@@ -396,12 +352,11 @@ static bool event_field(struct event_line *line, const struct jsonl *jsonl,
 static bool event_agrees(struct scan *scan, const struct jsonl *jsonl, uint32_t seen,
                          const struct history_event *event)
 {
-    const struct event_rule *rule = &event_rules[event->kind];
-    uint32_t must = rule->must | BIT(FIELD_TIME);
+    uint32_t must = jsonl->must[event->kind];
     if ((seen & must) != must) {
         return scan_refuse(scan, ERROR_SCHEMA, "a field that this kind of event needs is missing");
     }
-    if ((seen & ~(must | rule->may | FIELDS_ALWAYS)) != 0) {
+    if ((seen & ~jsonl->may[event->kind]) != 0) {
         return scan_refuse(scan, ERROR_SCHEMA, "a field that this kind of event does not have");
     }
     if (jsonl->kind_of_f[event->f] != event->kind) {
@@ -419,14 +374,14 @@ static bool event_scan(struct event_line *line, const struct jsonl *jsonl, uint3
     }
     while (scan_object_key(scan, &key)) {
         size_t field = scan_words_find(&jsonl->event_fields, key);
-        if (field == EVENT_FIELDS) {
+        if (field == history_event_field_count) {
             return scan_refuse(scan, ERROR_SCHEMA, "a key that no event has");
         }
         if ((*seen & BIT(field)) != 0) {
             return scan_refuse(scan, ERROR_SCHEMA, "a key for the second time");
         }
         *seen |= BIT(field);
-        if (!event_field(line, jsonl, (enum history_event_field)field)) {
+        if (!event_field(line, jsonl, field)) {
             return false;
         }
     }
@@ -438,10 +393,11 @@ static struct result jsonl_event(struct history_parse *parse, struct history_lin
 {
     struct event_line line = {.scan = scan_line(text->text, text->bytes), .event = event};
     uint32_t seen = 0;
-    if (!event_scan(&line, parse->state, &seen)) {
+    const struct jsonl *jsonl = parse->state;
+    if (!event_scan(&line, jsonl, &seen)) {
         return jsonl_refused(parse, &line.scan, why);
     }
-    if ((seen & BIT(FIELD_RESOURCE)) == 0) {
+    if ((seen & jsonl->resource) == 0) {
         return RESULT_OK;
     }
     return history_parse_resource(parse, line.resource.text, line.resource.bytes, &event->resource,

@@ -297,6 +297,24 @@ bool scan_pair(struct scan *scan, int64_t pair[2])
            take(scan, ']', "expected two numbers in brackets");
 }
 
+bool scan_list_begin(struct scan *scan, bool *more)
+{
+    if (!take(scan, '[', "expected a list in brackets")) {
+        return false;
+    }
+    skip_blanks(scan);
+    *more = *scan->at != ']';
+    scan->at += *more ? 0 : 1;
+    return true;
+}
+
+bool scan_list_more(struct scan *scan, bool *more)
+{
+    skip_blanks(scan);
+    *more = scan->at < scan->end && *scan->at == ',';
+    return take(scan, *more ? ',' : ']', "expected a comma or the end of the list");
+}
+
 static size_t word_slot(const char *word, size_t bytes)
 {
     size_t first = (unsigned char)word[0];

@@ -3,13 +3,15 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
+#include "history/fields.h"
 #include "history/stream.h"
 
 #include <string.h>
 
 enum {
-    EVENT_BYTES_MAX = 1024,  /* every field at its longest: below 700 */
-    HEADER_BYTES_MAX = 2048, /* four names of 64 bytes, each byte escaped in six: below 1900 */
+    EVENT_BYTES_MAX = 1024,  /* every field at its longest: below 900 */
+    HEADER_BYTES_MAX = 4096, /* four names of 64 bytes and a sentence of 160, each byte escaped in
+                                six: below 3200 */
 };
 
 struct history_writer {
@@ -109,99 +111,122 @@ static char *put_field_bool(char *out, const char *key, bool truth)
     return put_word(put_key(out, key), truth ? "true" : "false");
 }
 
-static bool names_resource(const struct history_event *event)
+static char *put_set(char *out, const struct history_vocabulary *vocabulary, uint16_t set)
 {
-    switch ((enum history_kind)event->kind) {
-    case HISTORY_OP:
-    case HISTORY_SECTION:
-    case HISTORY_NOTICE:
-    case HISTORY_LEASE:
+    char before = '[';
+    for (size_t i = 0; i < vocabulary->count; i++) {
+        if ((set >> i & 1) != 0) {
+            *out++ = before;
+            *out++ = '"';
+            out = put_word(out, vocabulary->words[i]);
+            *out++ = '"';
+            before = ',';
+        }
+    }
+    *out++ = ']';
+    return out;
+}
+
+static char *put_pair(char *out, const int64_t pair[2])
+{
+    *out++ = '[';
+    out = put_integer(out, pair[0]);
+    *out++ = ',';
+    out = put_integer(out, pair[1]);
+    *out++ = ']';
+    return out;
+}
+
+/* Whether what stands in the field's place says something; of those with a flag the flag tells. */
+static bool place_says(const struct history_field *field, const void *place)
+{
+    switch ((enum field_type)field->type) {
+    case FIELD_INDEX:
+    case FIELD_UNSIGNED:
+    case FIELD_NATURAL:
+    case FIELD_INTEGER:
+        return *(const int64_t *)place != 0;
+    case FIELD_PAIR:
+        return ((const int64_t *)place)[0] != 0 || ((const int64_t *)place)[1] != 0;
+    case FIELD_COUNT:
+        return *(const int32_t *)place != 0;
+    case FIELD_RESOURCE:
+        return *(const uint32_t *)place != 0;
+    case FIELD_ORDINAL:
+        return *(const int32_t *)place != -1;
+    case FIELD_SMALL:
+    case FIELD_SET:
+        return *(const uint16_t *)place != 0;
+    case FIELD_WORD:
+        return *(const uint8_t *)place != 0;
+    case FIELD_BOOL:
+        return *(const bool *)place;
+    case FIELD_NAME:
+        return *(const char *)place != '\0';
+    case FIELD_FORMAT:
+    case FIELD_VERSION:
         return true;
-    case HISTORY_NODE:
-        return event->f != HISTORY_NODE_ERROR || event->resource != 0;
-    case HISTORY_FAULT:
-    case HISTORY_CLIENT:
-    case HISTORY_PHASE:
+    case FIELD_FLAG:
+    case FIELD_VALUE:
+    case FIELD_NOTE:
         return false;
-    case HISTORY_KINDS:
+    }
+    UNREACHABLE();
+}
+
+static char *put_field(char *out, const struct history_field *field, const void *place)
+{
+    switch ((enum field_type)field->type) {
+    case FIELD_INDEX:
+    case FIELD_UNSIGNED:
+        return put_unsigned(put_key(out, field->word), *(const uint64_t *)place);
+    case FIELD_NATURAL:
+    case FIELD_INTEGER:
+        return put_field_number(out, field->word, *(const int64_t *)place);
+    case FIELD_PAIR:
+        return put_pair(put_key(out, field->word), place);
+    case FIELD_COUNT:
+    case FIELD_VERSION:
+        return put_field_number(out, field->word, *(const int32_t *)place);
+    case FIELD_ORDINAL:
+        return put_field_number(out, field->word, 1 + (int64_t)(*(const int32_t *)place));
+    case FIELD_RESOURCE:
+        out = put_word(put_key(out, field->word), "\"r");
+        out = put_unsigned(out, *(const uint32_t *)place);
+        return put_word(out, "\"");
+    case FIELD_SMALL:
+        return put_field_number(out, field->word, *(const uint16_t *)place);
+    case FIELD_SET:
+        return put_set(put_key(out, field->word), field->vocabulary, *(const uint16_t *)place);
+    case FIELD_WORD:
+        return put_field_word(out, field->word, field->vocabulary->words[*(const uint8_t *)place]);
+    case FIELD_BOOL:
+        return put_field_bool(out, field->word, *(const bool *)place);
+    case FIELD_FLAG:
+        return put_field_bool(out, field->word, true);
+    case FIELD_NAME:
+        return put_field_name(out, field->word, place);
+    case FIELD_FORMAT:
+        return put_field_word(out, field->word, "picklock-history");
+    case FIELD_VALUE:
+        return put_field_value(out, field->word, place);
+    case FIELD_NOTE:
         break;
     }
     UNREACHABLE();
 }
 
-/* Who and what: the fields that all kinds share. */
-static char *put_subject(char *out, const struct history_event *event)
+static bool event_says(const struct history_field *field, const struct history_event *event)
 {
-    if (event->process != HISTORY_NOBODY) {
-        out = put_field_number(out, "process", (int64_t)event->process + 1);
+    if (field->need != FIELD_OPTIONAL || (field->must >> event->kind & 1) != 0) {
+        return true;
     }
-    if (event->kind == HISTORY_OP) {
-        out = put_field_word(out, "type", history_type_name(event->type));
+    if (field->flag != 0) {
+        return (event->flags & field->flag) != 0;
     }
-    out = put_field_word(out, "f", history_f_name(event->f));
-    if (event->node != HISTORY_NO_NODE) {
-        out = put_field_number(out, "node", (int64_t)event->node + 1);
-    }
-    if (names_resource(event)) {
-        out = put_key(out, "resource");
-        *out++ = '"';
-        *out++ = 'r';
-        out = put_unsigned(out, event->resource);
-        *out++ = '"';
-    }
-    return out;
-}
-
-static char *put_grant(char *out, const struct history_event *event)
-{
-    if ((event->flags & HISTORY_HAS_VALUE) != 0) {
-        out = put_field_value(out, "value", &event->value);
-    }
-    if ((event->flags & HISTORY_HAS_OWNER) != 0) {
-        out = put_field_value(out, "owner", &event->owner);
-    }
-    if ((event->flags & HISTORY_HAS_FENCE) != 0) {
-        out = put_field_number(out, "fence", event->fence);
-    }
-    if ((event->flags & HISTORY_HAS_UNTIL) != 0) {
-        out = put_field_number(out, "until", event->until_ns);
-    }
-    if (event->basis != 0 || (event->kind == HISTORY_OP && event->f == HISTORY_WRITE)) {
-        out = put_field_number(out, "basis", event->basis);
-    }
-    if (event->version != 0 || (event->kind == HISTORY_OP && event->type == HISTORY_OK &&
-                                (event->f == HISTORY_READ || event->f == HISTORY_WRITE))) {
-        out = put_field_number(out, "version", event->version);
-    }
-    return out;
-}
-
-static char *put_why(char *out, const struct history_event *event)
-{
-    if (event->cause != CAUSE_NONE) {
-        out = put_field_word(out, "cause", history_cause_name(event->cause));
-    }
-    if (event->fault != HISTORY_NO_FAULT) {
-        out = put_field_number(out, "fault", (int64_t)event->fault + 1);
-    }
-    if (event->kind == HISTORY_FAULT) {
-        out = put_field_word(out, "fault_kind", fault_kind_name(event->fault_kind));
-    }
-    if (event->number[0] != 0 || event->number[1] != 0) {
-        out = put_key(out, "numbers");
-        *out++ = '[';
-        out = put_integer(out, event->number[0]);
-        *out++ = ',';
-        out = put_integer(out, event->number[1]);
-        *out++ = ']';
-    }
-    if (event->command != 0) {
-        out = put_field_number(out, "command", event->command);
-    }
-    if ((event->flags & HISTORY_AUDIT) != 0) {
-        out = put_field_bool(out, "audit", true);
-    }
-    return out;
+    return (field->may >> event->kind & 1) != 0 &&
+           (place_says(field, history_field_at(field, event)) ||
+            (field->zero_says != NULL && field->zero_says(event)));
 }
 
 /* What the reader refuses, the writer does not write. */
@@ -218,25 +243,28 @@ static void event_assert_valid(const struct history_event *event)
     ASSERT(event->node >= HISTORY_NO_NODE && event->node < HISTORY_NODES_MAX);
     ASSERT(event->fault >= HISTORY_NO_FAULT && event->fault < HISTORY_FAULTS_MAX);
     ASSERT(event->resource < HISTORY_RESOURCES_MAX);
-    bool needs_process =
-        event->kind != HISTORY_NODE && event->kind != HISTORY_FAULT && event->kind != HISTORY_PHASE;
-    ASSERT(!needs_process || event->process != HISTORY_NOBODY);
-    ASSERT(event->kind != HISTORY_NODE || event->node != HISTORY_NO_NODE);
-    ASSERT(event->kind != HISTORY_FAULT || event->fault != HISTORY_NO_FAULT);
+    for (size_t i = 0; i < history_event_field_count; i++) {
+        const struct history_field *field = &history_event_fields[i];
+        bool must = (field->must >> event->kind & 1) != 0;
+        bool flagged = field->flag != 0 && (event->flags & field->flag) != 0;
+        ASSERT(!must || field->type != FIELD_ORDINAL ||
+               place_says(field, history_field_at(field, event)));
+        ASSERT(!flagged || must || (field->may >> event->kind & 1) != 0);
+    }
 }
 
+/* The fields that say something, each behind a comma; the first one's comma is the brace. */
 static size_t event_line(const struct history_event *event, char line[EVENT_BYTES_MAX])
 {
     event_assert_valid(event);
-    char *out = put_word(line, "{\"index\":");
-    out = put_unsigned(out, event->index);
-    out = put_field_number(out, "time", event->time_ns);
-    if (event->kind != HISTORY_OP) {
-        out = put_field_word(out, "kind", history_kind_name(event->kind));
+    char *out = line;
+    for (size_t i = 0; i < history_event_field_count; i++) {
+        const struct history_field *field = &history_event_fields[i];
+        if (event_says(field, event)) {
+            out = put_field(out, field, history_field_at(field, event));
+        }
     }
-    out = put_subject(out, event);
-    out = put_grant(out, event);
-    out = put_why(out, event);
+    line[0] = '{';
     *out++ = '}';
     *out++ = '\n';
     ASSERT(out <= line + EVENT_BYTES_MAX);
@@ -246,24 +274,15 @@ static size_t event_line(const struct history_event *event, char line[EVENT_BYTE
 static size_t header_line(const struct history_header *header, char line[HEADER_BYTES_MAX])
 {
     ASSERT(header->format == HISTORY_FORMAT);
-    char *out = put_word(line, "{\"format\":\"picklock-history\"");
-    out = put_field_number(out, "version", header->format);
-    out = put_unsigned(put_key(out, "seed"), header->seed);
-    out = put_field_name(out, "scenario", header->scenario);
-    out = put_field_name(out, "world", header->world);
-    out = put_field_name(out, "algorithm", header->algorithm);
-    out = put_field_name(out, "library", header->library);
-    out = put_field_number(out, "nodes", header->node_count);
-    out = put_field_number(out, "clients", header->client_count);
-    out = put_field_number(out, "resources", header->resource_count);
-    out = put_field_number(out, "faults", header->fault_count);
-    out = put_field_number(out, "ttl", header->ttl_ns);
-    out = put_field_number(out, "bound", header->bound_ns);
-    out = put_field_number(out, "drift_ppm", header->drift_ppm);
-    out = put_field_bool(out, "promises_validity", header->promises_validity);
-    out = put_field_bool(out, "fence_check", header->fence_check);
-    out = put_field_bool(out, "value_check", header->value_check);
-    out = put_field_bool(out, "fenced", header->fenced);
+    char *out = line;
+    for (size_t i = 0; i < history_header_field_count; i++) {
+        const struct history_field *field = &history_header_fields[i];
+        const void *place = history_field_at(field, header);
+        if (field->need != FIELD_OPTIONAL || place_says(field, place)) {
+            out = put_field(out, field, place);
+        }
+    }
+    line[0] = '{';
     *out++ = '}';
     *out++ = '\n';
     ASSERT(out <= line + HEADER_BYTES_MAX);

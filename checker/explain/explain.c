@@ -248,6 +248,7 @@ static bool matters(const struct telling *telling, const struct history_event *e
     case HISTORY_CLIENT:
         return event->f == HISTORY_CLIENT_KILLED;
     case HISTORY_PHASE:
+    case HISTORY_LATE:
         return true;
     case HISTORY_KINDS:
         break;

@@ -273,6 +273,11 @@ void put_event(const struct telling *telling, const struct history_event *event)
     case HISTORY_PHASE:
         text_add(text, event->f == HISTORY_HEALED ? "all faults are healed" : "the run ends");
         return;
+    case HISTORY_LATE:
+        text_add(text, "whoever recorded this stood still for ");
+        put_length(text, event->number[0]);
+        text_add(text, " (%s)", history_cause_name((enum history_cause)event->cause));
+        return;
     case HISTORY_KINDS:
         break;
     }

@@ -332,6 +332,8 @@ void ledger_step(struct ledger *ledger, const struct history_event *event)
     case HISTORY_PHASE:
         step_phase(ledger, event);
         return;
+    case HISTORY_LATE: /* moves no lease, key or fault */
+        return;
     case HISTORY_KINDS:
         break;
     }

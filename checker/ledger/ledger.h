@@ -104,7 +104,7 @@ struct ledger_process {
     bool dead;
     bool inside; /* its section */
     uint8_t open_f;
-    uint8_t open_flags;
+    uint16_t open_flags;
     uint32_t open_resource;
     uint32_t section_resource;
     uint64_t open_index; /* of the invoke; stays after the end */

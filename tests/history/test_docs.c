@@ -1,5 +1,5 @@
 /* test_docs.c: docs/HISTORY.md names every word, and its example lines are read. */
-#include "history/jsonl.h"
+#include "history/fields.h"
 #include "history/reader.h"
 
 #include <criterion/criterion.h>
@@ -34,14 +34,60 @@ Test(docs, every_word_has_its_place, .init = docs_read)
     HISTORY_KIND_MAP(X)
     HISTORY_TYPE_MAP(X)
     HISTORY_F_MAP(X)
-    HISTORY_HEADER_FIELDS(X)
-    HISTORY_EVENT_FIELDS(X)
+    HISTORY_DECLARES_MAP(X)
 #undef X
+    for (size_t i = 0; i < history_header_field_count; i++) {
+        names("| ", history_header_fields[i].word);
+    }
+    for (size_t i = 0; i < history_event_field_count; i++) {
+        names("| ", history_event_fields[i].word);
+    }
 #define X(name, word) names("", word);
     HISTORY_FAULT_MAP(X)
 #undef X
     for (size_t i = 1; i < HISTORY_CAUSES; i++) {
         names("| ", history_cause_name((enum history_cause)i));
+    }
+}
+
+/* The row of a kind has these fields in the cell behind its first `bars` bars, and no others. */
+static void row_lists(enum history_kind kind, int bars,
+                      bool (*listed)(const struct history_field *, int))
+{
+    char begin[40];
+    (void)snprintf(begin, sizeof begin, "\n| `%s` | ", history_kind_name(kind));
+    const char *cell = strstr(docs, begin);
+    cr_assert_not_null(cell, "docs/HISTORY.md has no row for %s", begin);
+    for (int i = 0; i < bars; i++) {
+        cell = strchr(cell + 2, '|');
+    }
+    size_t bytes = strcspn(cell + 1, "|") + 1;
+    for (size_t i = 0; i < history_event_field_count; i++) {
+        const struct history_field *field = &history_event_fields[i];
+        char word[40];
+        (void)snprintf(word, sizeof word, "`%s`", field->word);
+        bool there = memmem(cell, bytes, word, strlen(word)) != NULL;
+        cr_assert_eq(there, listed(field, kind), "%s of %s: the table says %d, the docs %d", word,
+                     history_kind_name(kind), listed(field, kind), there);
+    }
+}
+
+static bool field_needed(const struct history_field *field, int kind)
+{
+    return field->need == FIELD_NEEDED || (field->must >> kind & 1) != 0;
+}
+
+/* What every line may have stands in the text before the table. */
+static bool field_allowed(const struct history_field *field, int kind)
+{
+    return field->may != UINT16_MAX && (field->may >> kind & 1) != 0;
+}
+
+Test(docs, every_kind_lists_the_fields_that_it_needs_and_may_have, .init = docs_read)
+{
+    for (int kind = 0; kind < HISTORY_KINDS; kind++) {
+        row_lists((enum history_kind)kind, 2, field_needed);
+        row_lists((enum history_kind)kind, 3, field_allowed);
     }
 }
 

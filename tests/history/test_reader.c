@@ -147,6 +147,14 @@ Test(reader, wrong_headers_are_refused)
             ":1: column 51: a key that no header has");
     refuses("{\"format\":\"picklock-history\"}\n", ERROR_SCHEMA,
             ":1: column 30: a header needs \"format\" and \"version\"");
+    refuses("{\"format\":\"picklock-history\",\"version\":1,\"declares\":[\"magic\"]}\n",
+            ERROR_SCHEMA, ":1: column 61: a declaration that no lock makes");
+    refuses("{\"format\":\"picklock-history\",\"version\":1,\"declares\":[\"wait\",\"wait\"]}\n",
+            ERROR_SCHEMA, ":1: column 68: a word for the second time");
+    refuses("{\"format\":\"picklock-history\",\"version\":1,\"declares\":[\"wait\"}\n",
+            ERROR_SYNTAX, ":1: column 60: expected a comma or the end of the list");
+    refuses("{\"format\":\"picklock-history\",\"version\":1,\"owner\":\"nobody\"}\n", ERROR_SCHEMA,
+            ":1: column 58: an owner other than process, thread, object");
 }
 
 Test(reader, garbage_lines_are_refused_with_line_and_column)

@@ -33,7 +33,7 @@ static int64_t random_number(struct random_stream *stream)
 
 static void fill_grant(struct random_stream *stream, struct history_event *event)
 {
-    event->flags = (uint8_t)random_below(stream, 32);
+    event->flags = (uint16_t)random_below(stream, HISTORY_AUDIT << 1);
     if ((event->flags & HISTORY_HAS_VALUE) != 0) {
         event->value = random_value(stream);
     }
@@ -46,6 +46,23 @@ static void fill_grant(struct random_stream *stream, struct history_event *event
     }
     if ((event->flags & HISTORY_HAS_UNTIL) != 0) {
         event->until_ns = random_number(stream);
+    }
+}
+
+/* What only some kinds have. */
+static void fill_interval(struct random_stream *stream, struct history_event *event)
+{
+    uint16_t may = event->kind == HISTORY_NODE ? HISTORY_HAS_SINCE | HISTORY_HAS_TTL
+                                               : HISTORY_HAS_SINCE | HISTORY_HAS_UNTIL_LEAST;
+    event->flags |= (uint16_t)(random_word(stream) & may);
+    if ((event->flags & HISTORY_HAS_SINCE) != 0) {
+        event->since_ns = random_number(stream) & INT64_MAX;
+    }
+    if ((event->flags & HISTORY_HAS_UNTIL_LEAST) != 0) {
+        event->until_least_ns = random_number(stream);
+    }
+    if ((event->flags & HISTORY_HAS_TTL) != 0) {
+        event->ttl_ns = random_number(stream);
     }
 }
 
@@ -64,6 +81,7 @@ static struct history_event random_op(struct random_stream *stream, uint8_t open
     event.version = random_number(stream);
     event.basis = random_number(stream);
     fill_grant(stream, &event);
+    fill_interval(stream, &event);
     return event;
 }
 
@@ -77,6 +95,18 @@ static struct history_event random_node(struct random_stream *stream)
     event.cause = (uint8_t)random_below(stream, HISTORY_CAUSES);
     event.command = (uint16_t)random_below(stream, 9);
     fill_grant(stream, &event);
+    fill_interval(stream, &event);
+    return event;
+}
+
+static struct history_event random_late(struct random_stream *stream)
+{
+    struct history_event event = {
+        .kind = HISTORY_LATE, .f = HISTORY_STOOD_STILL, .fault = HISTORY_NO_FAULT};
+    event.process = (int32_t)random_below(stream, 3) - 1;
+    event.node = (int32_t)random_below(stream, 3) - 1;
+    event.cause = CAUSE_LOOP;
+    event.number[0] = random_number(stream);
     return event;
 }
 
@@ -95,11 +125,14 @@ static struct history_event random_fault(struct random_stream *stream)
 
 static struct history_event random_event(struct random_stream *stream, uint8_t open[PROCESSES])
 {
-    switch (random_below(stream, 4)) {
+    switch (random_below(stream, 8)) {
     case 0:
-        return random_node(stream);
     case 1:
+        return random_node(stream);
+    case 2:
         return random_fault(stream);
+    case 3:
+        return random_late(stream);
     default:
         return random_op(stream, open);
     }
@@ -120,6 +153,13 @@ static const struct history_header full_header = {
     .bound_ns = 1,
     .drift_ppm = 10000,
     .promises_validity = true,
+    .declared = true,
+    .declares = 1 << DECLARES_VALIDITY | 1 << DECLARES_SEVERAL,
+    .ownership = OWNERSHIP_THREAD,
+    .store_count = 1,
+    .thread_count = 2,
+    .renew_every_ns = 333000000,
+    .unwatched = "node 1 refuses \"MONITOR\"",
     .value_check = true,
 };
 
