@@ -10,7 +10,6 @@ CC       ?= gcc
 OPTIMIZE ?= -O2
 SANITIZE ?=
 BUILD    ?= build/default
-PREFIX   ?= /usr/local
 LIBS     := hiredis yaml-0.1 libuv jansson libzstd libxxhash
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes \
@@ -62,7 +61,8 @@ $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 # Shims are preloaded into servers that know no sanitizer. `make install` puts them into libexec.
 $(BUILD)/picklock-%.so: harness/real/preload/%.c harness/real/preload/clock_page.h
 	@mkdir -p $(@D)
-	@$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden $(WARNINGS) -I. -shared -o $@ $<
+	@$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden $(WARNINGS) -I. $(CFLAGS) -shared \
+	    -o $@ $< $(LDFLAGS)
 
 # A wrong lock overrides the right one's table in one place: that is its point.
 $(BUILD)/lockcore/wrong/%.o: WARNINGS += -Wno-override-init $(if $(findstring clang,$(CC)),-Wno-initializer-overrides)
@@ -99,6 +99,7 @@ test-run: picklock arrows tidy purity
 	@$(MAKE) --no-print-directory unit
 	@python3 tests/command/run.py ./picklock
 	@python3 tests/adapters/run.py ./picklock
+	@python3 tests/packages/run.py
 	@tools/suite.sh ./picklock
 
 deps: ## install the packages that building and running needs
@@ -169,49 +170,8 @@ bench-run: picklock $(BENCH_PROGRAMS) $(SHIMS)
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
-# ---- installing: the command, and the lock core as a library with its pkg-config file -----------
-VERSION = $(shell sed -n 's/.*PICKLOCK_VERSION "\(.*\)"/\1/p' base/version.h)
-INSTALL_HEADERS := $(wildcard lockcore/*.h) lockcore/drivers/redis.h lockcore/drivers/locks.h \
-                   lockcore/drivers/blocking.h base/result.h base/text.h
-INSTALL_PRIVATE := lockcore/state.h lockcore/quorum.h lockcore/cleanup.h lockcore/redlock.h
-INSTALL_ROOT     = $(DESTDIR)$(abspath $(PREFIX))
-
-# An application gets the sound algorithms only.
-$(BUILD)/install/algorithms.o: lockcore/algorithms.c
-	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_ALL) -DLOCKCORE_SOUND_ONLY -MMD -MP -c $< -o $@
-
-INSTALL_SOURCES  = $(filter-out lockcore/algorithms.c,$(wildcard lockcore/*.c lockcore/drivers/*.c)) \
-                   $(wildcard base/*.c)
-$(BUILD)/install/liblockcore.a: $(BUILD)/install/algorithms.o $(call objects,$(INSTALL_SOURCES))
-	@rm -f $@
-	@ar crs $@ $^
-
-.PHONY: install-lib
-install-lib: $(BUILD)/install/liblockcore.a ## install the library, its headers and lockcore.pc only
-	@install -d $(INSTALL_ROOT)/lib/pkgconfig
-	@install -m 644 $< $(INSTALL_ROOT)/lib/
-	@for header in $(filter-out $(INSTALL_PRIVATE),$(INSTALL_HEADERS)); do \
-	    case $$header in lockcore/*) to=$$header ;; *) to=lockcore/$$header ;; esac; \
-	    install -D -m 644 $$header $(INSTALL_ROOT)/include/$$to; done
-	@install -m 644 lockcore/drivers/lockcore.h $(INSTALL_ROOT)/include/lockcore/lockcore.h
-	@sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(VERSION)|' \
-	    lockcore/lockcore.pc.in > $(INSTALL_ROOT)/lib/pkgconfig/lockcore.pc
-
-install: picklock install-lib ## install to PREFIX (/usr/local), below DESTDIR
-	@install -d $(INSTALL_ROOT)/bin $(INSTALL_ROOT)/libexec/picklock $(INSTALL_ROOT)/share/picklock
-	@install -m 755 $(BUILD)/picklock $(INSTALL_ROOT)/bin/picklock
-	@for shim in $(SHIMS); do install -m 755 $$shim $(INSTALL_ROOT)/libexec/picklock/; done
-	@[ ! -d scenarios ] || cp -R scenarios $(INSTALL_ROOT)/share/picklock/
-	@echo "installed picklock $(VERSION) and liblockcore to $(INSTALL_ROOT)"
-
-.PHONY: example
-example: ## build examples/guard_file.c by pkg-config, as a stranger would
-	@$(MAKE) --no-print-directory install-lib PREFIX=$(abspath $(BUILD))/example DESTDIR=
-	@PKG_CONFIG_PATH=$(abspath $(BUILD))/example/lib/pkgconfig; export PKG_CONFIG_PATH; \
-	    $(CC) -std=c11 -Wall -Wextra -o $(BUILD)/example/guard_file examples/guard_file.c \
-	    $$(pkg-config --cflags --libs lockcore)
-	@echo "built $(BUILD)/example/guard_file: $(BUILD)/example/guard_file FILE NODE..."
+# ---- installing, packages ------------------------------------------------------------------------
+include tools/install.mk
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 

@@ -67,8 +67,4 @@ static inline void result_ignore(struct result result, const char *reason)
     (void)reason;
 }
 
-const char *error_name(enum error_code code);
-const char *error_sentence(enum error_code code);
-int error_exit_code(enum error_code code);
-
 #endif

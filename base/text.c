@@ -7,13 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct text text_over(char *memory, size_t bytes_max)
-{
-    ASSERT(bytes_max > 0);
-    memory[0] = '\0';
-    return (struct text){.data = memory, .length = 0, .bytes_max = bytes_max, .cut = false};
-}
-
 void text_clear(struct text *text)
 {
     text->data[0] = '\0';

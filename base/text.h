@@ -1,31 +1,16 @@
 /*
- * text.h: a bounded, always terminated string in the caller's memory.
+ * text.h: writing into a bounded string in the caller's memory (why.h).
  *
  *     char memory[200];
  *     struct text why = text_over(memory, sizeof memory);
  *     text_add(&why, "%s: no such file", path);
- *
- * Text beyond the bound is cut and `cut` is set; nothing overflows. The struct borrows its
- * memory and owns nothing.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include "base/why.h"
+
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-
-enum { WHY_BYTES = 512 };
-
-struct text {
-    char *data;       /* terminated by a zero byte at data[length] */
-    size_t length;    /* bytes, without the zero */
-    size_t bytes_max; /* size of the memory, the zero included */
-    bool cut;         /* something did not fit */
-};
-
-/* Make an empty text over `memory` of `bytes_max` > 0 bytes. */
-struct text text_over(char *memory, size_t bytes_max);
 
 void text_clear(struct text *text);
 

@@ -129,7 +129,7 @@ static void plain_flush(struct bench *bench)
 static void plain_cycles(struct bench *bench, int count)
 {
     static const char value[] = "0123456789abcdef0123456789abcdef01234567";
-    const char *sha = command_script_sha(LOCK_COMMAND_COMPARE_DELETE);
+    const char *sha = lock_command_script_sha(LOCK_COMMAND_COMPARE_DELETE);
     char key[32];
     for (int i = 0; i < count; i++) {
         size_t key_bytes = (size_t)snprintf(key, sizeof key, "plain-%d", i);
@@ -153,7 +153,7 @@ static void scripts_load(struct bench *bench)
 {
     for (int node = 0; node < NODES; node++) {
         redisReply *reply = redisCommand(bench->plain[node], "SCRIPT LOAD %s",
-                                         command_script(LOCK_COMMAND_COMPARE_DELETE));
+                                         lock_command_script(LOCK_COMMAND_COMPARE_DELETE));
         ASSERT(reply != NULL && reply->type == REDIS_REPLY_STRING);
         freeReplyObject(reply);
     }

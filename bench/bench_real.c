@@ -1,5 +1,6 @@
 /* bench_real.c: how long five servers, their proxies and twenty clients take to start. */
 #include "base/duration.h"
+#include "base/error.h"
 #include "harness/real/process/guard.h"
 #include "harness/real/process/loop.h"
 #include "harness/world.h"

@@ -2,6 +2,7 @@
 #include "cli/files.h"
 
 #include "checker/check.h"
+#include "cli/command.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -86,16 +87,64 @@ static struct result loading_folder(struct loading *loading, const char *path, s
     return result;
 }
 
-static struct result loading_path(struct loading *loading, const char *path, struct text *why)
+/* Where an installed picklock has what came with it: PREFIX/share/picklock beside PREFIX/bin. */
+static void installed_place(const char *name, struct text *path)
+{
+    text_clear(path);
+    text_add(path, "%s", program_path());
+    for (int level = 0; level < 2; level++) {
+        char *slash = strrchr(path->data, '/');
+        path->length = slash != NULL ? (size_t)(slash - path->data) : 0;
+        path->data[path->length] = '\0';
+    }
+    text_add(path, "/share/picklock%s%s", name[0] != '\0' ? "/" : "", name);
+}
+
+static bool is_there(const struct text *path, struct stat *info)
+{
+    return !path->cut && stat(path->data, info) == 0;
+}
+
+/*
+ * Find a scenario file or folder: as it is named from here, else among those that were installed:
+ * "scenarios/alone.yaml", "alone.yaml" and "alone" are the same there. False, and where it was
+ * looked for, if it is nowhere.
+ */
+static bool place_find(const char *name, struct text *path, struct stat *info, struct text *why)
+{
+    enum { SHAPES = 3 };
+    char memory[FILES_PATH_BYTES];
+    struct text below = text_over(memory, sizeof memory);
+    text_add(path, "%s", name);
+    if (is_there(path, info)) {
+        return true;
+    }
+    int refused = errno;
+    for (size_t i = 0; name[0] != '/' && i < SHAPES; i++) {
+        const char *before = i > 0 ? "scenarios/" : "";
+        text_clear(&below);
+        text_add(&below, "%s%s%s", before, name, i > 1 ? ".yaml" : "");
+        installed_place(below.data, path);
+        if (is_there(path, info)) {
+            return true;
+        }
+    }
+    installed_place("", path);
+    text_add(why, "%s: %s; expected a scenario file or a folder of them, here or in %s", name,
+             strerror(refused), path->data);
+    return false;
+}
+
+static struct result loading_path(struct loading *loading, const char *name, struct text *why)
 {
     struct stat info;
-    if (stat(path, &info) != 0) {
-        text_add(why, "%s: %s; expected a scenario file or a folder of them", path,
-                 strerror(errno));
+    char memory[FILES_PATH_BYTES];
+    struct text path = text_over(memory, sizeof memory);
+    if (!place_find(name, &path, &info, why)) {
         return result_error(ERROR_USAGE);
     }
-    return S_ISDIR(info.st_mode) ? loading_folder(loading, path, why)
-                                 : loading_read(loading, path, why);
+    return S_ISDIR(info.st_mode) ? loading_folder(loading, path.data, why)
+                                 : loading_read(loading, path.data, why);
 }
 
 /* The names that `expect` may use, from the table of checks. */

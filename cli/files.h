@@ -16,8 +16,9 @@ struct scenario_list {
 
 /*
  * Read every scenario that `paths` name: files, or folders with .yaml files at any depth, in order
- * of name; without any path the folder "scenarios". All problems of all files are printed to
- * stderr before this fails with ERROR_SCHEMA.
+ * of name; without any path the folder "scenarios". What is not here is looked for among the
+ * scenarios that were installed with the program. All problems of all files are printed to stderr
+ * before this fails with ERROR_SCHEMA.
  */
 MUST_USE struct result scenarios_load(char *const *paths, size_t path_count, struct arena *arena,
                                       struct scenario_list *scenarios, struct text *why);

@@ -1,6 +1,7 @@
 /* main.c: the picklock command: finds the subcommand and hands over. */
 #include "cli/command.h"
 
+#include "base/error.h"
 #include "base/version.h"
 
 #include <limits.h>

@@ -2,6 +2,7 @@
 #include "cli/report.h"
 
 #include "base/duration.h"
+#include "base/error.h"
 #include "cli/command.h"
 
 #include <inttypes.h>

@@ -22,8 +22,8 @@ struct lock_algorithm {
     void (*step)(struct lock *lock, const struct lock_event *event, struct lock_effects *effects);
 };
 
-size_t lock_algorithm_count(void);
-const struct lock_algorithm *lock_algorithm_at(lock_algorithm_index index);
-bool lock_algorithm_find(const char *name, lock_algorithm_index *index);
+LOCKCORE_API size_t lock_algorithm_count(void);
+LOCKCORE_API const struct lock_algorithm *lock_algorithm_at(lock_algorithm_index index);
+LOCKCORE_API bool lock_algorithm_find(const char *name, lock_algorithm_index *index);
 
 #endif

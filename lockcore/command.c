@@ -71,24 +71,24 @@ static const struct command_row *row_of(enum lock_command_kind kind)
     return &rows[kind];
 }
 
-const char *command_script(enum lock_command_kind kind)
+const char *lock_command_script(enum lock_command_kind kind)
 {
     return row_of(kind)->script;
 }
 
-const char *command_script_sha(enum lock_command_kind kind)
+const char *lock_command_script_sha(enum lock_command_kind kind)
 {
     return row_of(kind)->sha;
 }
 
-const char *command_name(enum lock_command_kind kind)
+const char *lock_command_name(enum lock_command_kind kind)
 {
     return row_of(kind)->name;
 }
 
 static const char digits[] = "0123456789abcdef";
 
-void command_value_print(const struct lock_value *value, char hex[COMMAND_VALUE_HEX_BYTES])
+void lock_value_print(const struct lock_value *value, char hex[COMMAND_VALUE_HEX_BYTES])
 {
     for (size_t i = 0; i < LOCK_VALUE_BYTES; i++) {
         hex[2 * i] = digits[value->bytes[i] >> 4];
@@ -104,7 +104,7 @@ static int digit_value(char digit)
     return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-bool command_value_parse(const char *hex, size_t bytes, struct lock_value *value)
+bool lock_value_parse(const char *hex, size_t bytes, struct lock_value *value)
 {
     if (bytes != COMMAND_VALUE_HEX_BYTES) {
         return false;
@@ -146,7 +146,7 @@ static void literal_add(struct writer *writer, const char *word)
 static void value_add(struct writer *writer, const struct lock_value *value)
 {
     ASSERT(writer->scratch_end - writer->scratch >= COMMAND_VALUE_HEX_BYTES);
-    command_value_print(value, writer->scratch);
+    lock_value_print(value, writer->scratch);
     word_add(writer, writer->scratch, COMMAND_VALUE_HEX_BYTES);
     writer->scratch += COMMAND_VALUE_HEX_BYTES;
 }
@@ -181,8 +181,9 @@ static void script_add(struct writer *writer, const struct lock_command *command
     word_add(writer, resource, resource_bytes);
 }
 
-void command_words(const struct lock_command *command, const char *resource, size_t resource_bytes,
-                   char scratch[COMMAND_SCRATCH_BYTES], struct command_words *words)
+void lock_command_words(const struct lock_command *command, const char *resource,
+                        size_t resource_bytes, char scratch[COMMAND_SCRATCH_BYTES],
+                        struct command_words *words)
 {
     struct writer writer = {words, scratch, scratch + COMMAND_SCRATCH_BYTES};
     words->count = 0;

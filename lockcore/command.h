@@ -3,7 +3,7 @@
  *
  *     struct command_words words;
  *     char scratch[COMMAND_SCRATCH_BYTES];
- *     command_words(&command, "resource", 8, scratch, &words);
+ *     lock_command_words(&command, "resource", 8, scratch, &words);
  *     redisAsyncCommandArgv(context, callback, data, words.count, words.word, words.bytes);
  *
  * Pure text: knows nothing of sockets. Scripts are sent by SHA-1 and, after NOSCRIPT, by text.
@@ -28,18 +28,20 @@ struct command_words {
 };
 
 /* Lay out the words of `command` on the key `resource`. */
-void command_words(const struct lock_command *command, const char *resource, size_t resource_bytes,
-                   char scratch[COMMAND_SCRATCH_BYTES], struct command_words *words);
+LOCKCORE_API void lock_command_words(const struct lock_command *command, const char *resource,
+                                     size_t resource_bytes, char scratch[COMMAND_SCRATCH_BYTES],
+                                     struct command_words *words);
 
 /* The Lua text and its SHA-1 in hex of a script kind; NULL where the kind is no script. */
-const char *command_script(enum lock_command_kind kind);
-const char *command_script_sha(enum lock_command_kind kind);
+LOCKCORE_API const char *lock_command_script(enum lock_command_kind kind);
+LOCKCORE_API const char *lock_command_script_sha(enum lock_command_kind kind);
 
 /* "SET NX PX", "compare-delete", ...: one name a kind, for histories and messages. */
-const char *command_name(enum lock_command_kind kind);
+LOCKCORE_API const char *lock_command_name(enum lock_command_kind kind);
 
 /* Hex digits of a value, without a terminating zero; and back (false if they are none). */
-void command_value_print(const struct lock_value *value, char hex[COMMAND_VALUE_HEX_BYTES]);
-bool command_value_parse(const char *hex, size_t bytes, struct lock_value *value);
+LOCKCORE_API void lock_value_print(const struct lock_value *value,
+                                   char hex[COMMAND_VALUE_HEX_BYTES]);
+LOCKCORE_API bool lock_value_parse(const char *hex, size_t bytes, struct lock_value *value);
 
 #endif

@@ -24,6 +24,8 @@
 #ifndef LOCKCORE_LOCK_H
 #define LOCKCORE_LOCK_H
 
+#include "lockcore/api.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -230,7 +232,7 @@ struct lock {
 };
 
 /* Make an idle lock. The config is copied; one out of range asserts. */
-void lock_init(struct lock *lock, const struct lock_config *config);
+LOCKCORE_API void lock_init(struct lock *lock, const struct lock_config *config);
 
 /*
  * Advance the lock by one event and list what must happen next.
@@ -246,7 +248,8 @@ void lock_init(struct lock *lock, const struct lock_config *config);
  * order: what is sent later to a node is carried out later by it.
  * The same lock and event give the same lock and effects, byte for byte, anywhere.
  */
-void lock_step(struct lock *lock, const struct lock_event *event, struct lock_effects *effects);
+LOCKCORE_API void lock_step(struct lock *lock, const struct lock_event *event,
+                            struct lock_effects *effects);
 
 /* N/2 + 1 of the nodes configured, not of those that can be reached. */
 static inline uint32_t lock_quorum(uint32_t node_count)
@@ -255,10 +258,10 @@ static inline uint32_t lock_quorum(uint32_t node_count)
 }
 
 /* Abort unless every invariant of the struct holds. Runs after every step. */
-void lock_assert_valid(const struct lock *lock);
+LOCKCORE_API void lock_assert_valid(const struct lock *lock);
 
-const char *lock_state_name(enum lock_state state);
-const char *lock_told_name(enum lock_told told);
-const char *lock_reason_sentence(enum lock_reason reason);
+LOCKCORE_API const char *lock_state_name(enum lock_state state);
+LOCKCORE_API const char *lock_told_name(enum lock_told told);
+LOCKCORE_API const char *lock_reason_sentence(enum lock_reason reason);
 
 #endif

@@ -280,7 +280,7 @@ static void reply(const struct step *step)
     bool in_round = round_waits_for(lock, event);
     bool unknown_script = event->reply.type == LOCK_REPLY_NOSCRIPT &&
                           event->command.form == LOCK_FORM_SHA &&
-                          command_script((enum lock_command_kind)event->command.kind) != NULL;
+                          lock_command_script((enum lock_command_kind)event->command.kind) != NULL;
     if (unknown_script) {
         bool releases = event->command.kind == step->rules->release_kind;
         if (in_round || releases) {

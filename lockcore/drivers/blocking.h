@@ -38,24 +38,25 @@ struct blocking_lease {
  * Fails with ERROR_USAGE (an address or the configuration), ERROR_ENVIRONMENT (too few nodes are
  * up) or ERROR_IO.
  */
-MUST_USE struct result blocking_open(const char *const *addresses, const struct lock_config *config,
-                                     struct blocking_locks **locks, struct text *why);
+LOCKCORE_API MUST_USE struct result blocking_open(const char *const *addresses,
+                                                  const struct lock_config *config,
+                                                  struct blocking_locks **locks, struct text *why);
 
 /* GRANTED, or REFUSED after all retries. `lease` is filled either way. */
-enum lock_told blocking_acquire(struct blocking_locks *locks, const char *resource,
-                                struct blocking_lease *lease);
+LOCKCORE_API enum lock_told blocking_acquire(struct blocking_locks *locks, const char *resource,
+                                             struct blocking_lease *lease);
 
 /* EXTENDED, counted from now, or NOT_EXTENDED: the lease stands as it was. */
-enum lock_told blocking_extend(struct blocking_lease *lease);
+LOCKCORE_API enum lock_told blocking_extend(struct blocking_lease *lease);
 
 /* RELEASED, NOT_HELD (it had run out) or UNKNOWN (too few nodes answered). Nothing is held after.
  */
-enum lock_told blocking_release(struct blocking_lease *lease);
+LOCKCORE_API enum lock_told blocking_release(struct blocking_lease *lease);
 
 /* What is left of the lease, in nanoseconds; at most 0 if it has run out or is not held. */
-int64_t blocking_left_ns(const struct blocking_lease *lease);
+LOCKCORE_API int64_t blocking_left_ns(const struct blocking_lease *lease);
 
 /* Give everything back. Releases that are unanswered get one more node timeout. */
-void blocking_close(struct blocking_locks *locks);
+LOCKCORE_API void blocking_close(struct blocking_locks *locks);
 
 #endif

@@ -40,40 +40,41 @@ struct redis_lock_options {
 
 /* A usual configuration of "redlock": ttl 10 s, node timeout 50 ms, drift 1 %, 3 retries after 200
  * to 400 ms, 100 extensions. */
-struct lock_config redis_locks_config(uint32_t node_count);
+LOCKCORE_API struct lock_config redis_locks_config(uint32_t node_count);
 
 /*
  * Make the links and start to connect.
  *
  * Fails with ERROR_USAGE (an address is none, or the configuration is impossible) or ERROR_IO.
  */
-MUST_USE struct result redis_locks_open(const struct redis_locks_options *options,
-                                        struct redis_locks **locks, struct text *why);
+LOCKCORE_API MUST_USE struct result redis_locks_open(const struct redis_locks_options *options,
+                                                     struct redis_locks **locks, struct text *why);
 
 /* Make an idle lock on one resource; NULL if there is no memory. Two locks on one resource are two
  * clients: they exclude each other. */
-struct redis_lock *redis_lock_open(struct redis_locks *locks,
-                                   const struct redis_lock_options *options);
+LOCKCORE_API struct redis_lock *redis_lock_open(struct redis_locks *locks,
+                                                const struct redis_lock_options *options);
 
 /* Ask. Acquire: only while nothing is held or asked. Extend and release: only between a GRANTED and
  * its release. The answer comes through `told`, for extend possibly before the call returns. */
-void redis_lock_acquire(struct redis_lock *lock);
-void redis_lock_extend(struct redis_lock *lock);
-void redis_lock_release(struct redis_lock *lock);
+LOCKCORE_API void redis_lock_acquire(struct redis_lock *lock);
+LOCKCORE_API void redis_lock_extend(struct redis_lock *lock);
+LOCKCORE_API void redis_lock_release(struct redis_lock *lock);
 
-enum lock_state redis_lock_state(const struct redis_lock *lock);
+LOCKCORE_API enum lock_state redis_lock_state(const struct redis_lock *lock);
 
 /* Give an idle lock back. Releases that no node has answered yet are still sent again. */
-void redis_lock_close(struct redis_lock *lock);
+LOCKCORE_API void redis_lock_close(struct redis_lock *lock);
 
 /* Nodes whose link is up. */
-uint32_t redis_locks_up(const struct redis_locks *locks);
+LOCKCORE_API uint32_t redis_locks_up(const struct redis_locks *locks);
 
 /* Locks that still have something to do: held, asked for, or with releases unanswered. */
-uint32_t redis_locks_busy(const struct redis_locks *locks);
+LOCKCORE_API uint32_t redis_locks_busy(const struct redis_locks *locks);
 
 /* Close everything, held or not (keys then stay until their ttl has run out). `closed` (or NULL) is
  * called from the loop when the memory is given back; no other callback comes after this call. */
-void redis_locks_close(struct redis_locks *locks, void (*closed)(void *data), void *data);
+LOCKCORE_API void redis_locks_close(struct redis_locks *locks, void (*closed)(void *data),
+                                    void *data);
 
 #endif

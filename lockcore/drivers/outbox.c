@@ -96,7 +96,8 @@ bool outbox_add(struct outbox *outbox, struct outbox_template *template,
     ASSERT(request->resource_bytes <= OUTBOX_RESOURCE_BYTES_MAX);
     char scratch[COMMAND_SCRATCH_BYTES];
     struct command_words words;
-    command_words(request->command, request->resource, request->resource_bytes, scratch, &words);
+    lock_command_words(request->command, request->resource, request->resource_bytes, scratch,
+                       &words);
     size_t bytes = HEAD_BYTES;
     for (int i = 0; i < words.count; i++) {
         bytes += words.bytes[i] + HEAD_BYTES;

@@ -19,7 +19,7 @@
 #define LOCKCORE_DRIVERS_REDIS_H
 
 #include "base/result.h"
-#include "base/text.h"
+#include "base/why.h"
 #include "lockcore/lock.h"
 
 struct uv_loop_s; /* libuv's uv_loop_t */
@@ -63,26 +63,27 @@ struct redis_links_options {
  *
  * Fails with ERROR_USAGE (an address is none) or ERROR_IO (no memory, or the loop refuses).
  */
-MUST_USE struct result redis_links_open(const struct redis_links_options *options,
-                                        struct redis_links **links, struct text *why);
+LOCKCORE_API MUST_USE struct result redis_links_open(const struct redis_links_options *options,
+                                                     struct redis_links **links, struct text *why);
 
 /* Queue one command for a node. It leaves at the end of this turn of the loop. Cannot fail: a node
  * that is out of reach is reported by `broken`. */
-void redis_links_send(struct redis_links *links, uint32_t node_index,
-                      const struct redis_request *request);
+LOCKCORE_API void redis_links_send(struct redis_links *links, uint32_t node_index,
+                                   const struct redis_request *request);
 
 /* Write now what is queued, as far as the sockets take it; for a caller about to stop itself. */
-void redis_links_flush(struct redis_links *links);
+LOCKCORE_API void redis_links_flush(struct redis_links *links);
 
 /* Read now what has arrived and report it, without waiting. To be called before a timer is
  * carried into a lock, which must not count as missing what is already here. */
-void redis_links_drain(struct redis_links *links);
+LOCKCORE_API void redis_links_drain(struct redis_links *links);
 
 /* Whether the link to a node is up. */
-bool redis_links_up(const struct redis_links *links, uint32_t node_index);
+LOCKCORE_API bool redis_links_up(const struct redis_links *links, uint32_t node_index);
 
 /* Close all links; `closed` (or NULL) is called from the loop when the memory is given back. After
  * this call no other callback comes. */
-void redis_links_close(struct redis_links *links, void (*closed)(void *data), void *data);
+LOCKCORE_API void redis_links_close(struct redis_links *links, void (*closed)(void *data),
+                                    void *data);
 
 #endif

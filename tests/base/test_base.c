@@ -2,8 +2,8 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "base/duration.h"
+#include "base/error.h"
 #include "base/random.h"
-#include "base/result.h"
 #include "base/text.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,6 @@
 /* test_edn.c: Jepsen's histories are read as they were meant, and refused where they mean nothing.
  */
+#include "base/error.h"
 #include "history/edn_write.h"
 #include "history/foreign.h"
 #include "history/reader.h"

@@ -96,7 +96,7 @@ static inline void player_print_send(struct player *player, uint32_t from, uint3
     if (range) {
         text_add(out, "-%u", player->effects.list[to - 1].node_index);
     }
-    text_add(out, " %s v%u", command_name((enum lock_command_kind)command->kind),
+    text_add(out, " %s v%u", lock_command_name((enum lock_command_kind)command->kind),
              player_value(player, &command->value));
     if (command->ttl_ms > 0) {
         text_add(out, " %ldms", (long)command->ttl_ms);

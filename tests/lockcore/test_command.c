@@ -10,8 +10,8 @@
 Test(command, the_sha_of_every_script_is_that_of_its_text)
 {
     for (int kind = 0; kind < LOCK_COMMAND_KINDS; kind++) {
-        const char *script = command_script((enum lock_command_kind)kind);
-        const char *sha = command_script_sha((enum lock_command_kind)kind);
+        const char *script = lock_command_script((enum lock_command_kind)kind);
+        const char *sha = lock_command_script_sha((enum lock_command_kind)kind);
         cr_assert_eq(script == NULL, sha == NULL);
         if (script == NULL) {
             continue;
@@ -29,7 +29,7 @@ Test(command, the_sha_of_every_script_is_that_of_its_text)
         cr_assert_eq(fread(printed, 1, 40, pipe), 40);
         (void)pclose(pipe);
         unlink(path);
-        cr_assert_str_eq(printed, sha, "%s", command_name((enum lock_command_kind)kind));
+        cr_assert_str_eq(printed, sha, "%s", lock_command_name((enum lock_command_kind)kind));
     }
 }
 
@@ -37,7 +37,7 @@ static void words_are(const struct lock_command *command, const char *expected)
 {
     char scratch[COMMAND_SCRATCH_BYTES];
     struct command_words words;
-    command_words(command, "a door", 6, scratch, &words);
+    lock_command_words(command, "a door", 6, scratch, &words);
     char line[2048] = "";
     size_t count = 0;
     for (int i = 0; i < words.count; i++) {
@@ -76,11 +76,11 @@ Test(command, words_are_what_redis_expects)
         command.kind = scripts[i].kind;
         command.form = LOCK_FORM_SHA;
         (void)snprintf(expected, sizeof expected, "EVALSHA|%s|1|a door|%s",
-                       command_script_sha(scripts[i].kind), scripts[i].tail);
+                       lock_command_script_sha(scripts[i].kind), scripts[i].tail);
         words_are(&command, expected);
         command.form = LOCK_FORM_TEXT;
         (void)snprintf(expected, sizeof expected, "EVAL|%s|1|a door|%s",
-                       command_script(scripts[i].kind), scripts[i].tail);
+                       lock_command_script(scripts[i].kind), scripts[i].tail);
         words_are(&command, expected);
     }
 }
@@ -89,10 +89,10 @@ Test(command, a_value_reads_back_and_anything_else_does_not)
 {
     struct lock_value value;
     char hex[COMMAND_VALUE_HEX_BYTES];
-    cr_assert(command_value_parse(HEX, 40, &value));
-    command_value_print(&value, hex);
+    cr_assert(lock_value_parse(HEX, 40, &value));
+    lock_value_print(&value, hex);
     cr_assert_eq(memcmp(hex, HEX, 40), 0);
-    cr_assert(!command_value_parse(HEX, 39, &value));
-    cr_assert(!command_value_parse("000102030405060708090A0b0c0d0e0f101112ff", 40, &value));
-    cr_assert(!command_value_parse("000102030405060708090g0b0c0d0e0f101112ff", 40, &value));
+    cr_assert(!lock_value_parse(HEX, 39, &value));
+    cr_assert(!lock_value_parse("000102030405060708090A0b0c0d0e0f101112ff", 40, &value));
+    cr_assert(!lock_value_parse("000102030405060708090g0b0c0d0e0f101112ff", 40, &value));
 }

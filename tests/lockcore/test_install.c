@@ -21,8 +21,8 @@ static void example_build(const char *directory)
                    "export PKG_CONFIG_PATH=%s/opt/guard/lib/pkgconfig && cp examples/guard_file.c "
                    "%s/ && cd %s && cc -std=c11 -Wall -Wextra -Werror -o guard_file guard_file.c "
                    "$(pkg-config --define-variable=prefix=%s/opt/guard --cflags --libs lockcore) "
-                   ">log 2>&1",
-                   directory, directory, directory, directory);
+                   "-Wl,-rpath,%s/opt/guard/lib >log 2>&1 || { cat log; false; }",
+                   directory, directory, directory, directory, directory);
     cr_assert_eq(shell(command), 0, "%s", command);
 }
 

@@ -54,7 +54,7 @@ static void send_lock_command(int fd, uint8_t kind, uint8_t form, uint8_t value)
     char scratch[COMMAND_SCRATCH_BYTES];
     struct command_words words;
     memset(command.value.bytes, value, sizeof command.value.bytes);
-    command_words(&command, "r0", 2, scratch, &words);
+    lock_command_words(&command, "r0", 2, scratch, &words);
     send_words(fd, &words);
 }
 
@@ -320,9 +320,9 @@ static void send_script(int fd, struct random_stream *random, int32_t client)
     const char *scripts[] = {foreign_acquire,
                              foreign_extend,
                              foreign_release,
-                             command_script(LOCK_COMMAND_COMPARE_DELETE),
-                             command_script(LOCK_COMMAND_COMPARE_EXPIRE),
-                             command_script(LOCK_COMMAND_SET_EXPIRE)};
+                             lock_command_script(LOCK_COMMAND_COMPARE_DELETE),
+                             lock_command_script(LOCK_COMMAND_COMPARE_EXPIRE),
+                             lock_command_script(LOCK_COMMAND_SET_EXPIRE)};
     const char *script = scripts[random_below(random, 6)];
     const char *key = links_names[random_below(random, 3)];
     char value[16];

@@ -251,7 +251,7 @@ static inline void rig_send(struct rig *rig, const struct step *step)
     char name[8];
     struct command_words words;
     int bytes = snprintf(name, sizeof name, "r%u", step->resource);
-    command_words(&step->command, name, (size_t)bytes, scratch, &words);
+    lock_command_words(&step->command, name, (size_t)bytes, scratch, &words);
     rig_count(rig, words.count);
     for (int i = 0; i < words.count; i++) {
         rig_word(rig, words.word[i], words.bytes[i]);
@@ -335,7 +335,7 @@ static inline struct rig_key rig_read_key(struct rig *rig)
     if (strcmp(rig_line(rig), "$-1") != 0) {
         struct lock_value value;
         key.present = true;
-        cr_assert(command_value_parse(rig_line(rig), COMMAND_VALUE_HEX_BYTES, &value));
+        cr_assert(lock_value_parse(rig_line(rig), COMMAND_VALUE_HEX_BYTES, &value));
         key.value = value.bytes[0];
     }
     key.expire_ms = atoll(rig_line(rig) + 1);

@@ -111,7 +111,7 @@ static inline void step_print(const struct step *step, struct text *text)
         return;
     }
     text_add(text, "  %s%s r%u value %d ttl %lld fence %lld\n",
-             command_name((enum lock_command_kind)step->command.kind),
+             lock_command_name((enum lock_command_kind)step->command.kind),
              step->command.form == LOCK_FORM_TEXT ? " (text)" : "", step->resource,
              step->command.value.bytes[0], (long long)step->command.ttl_ms,
              (long long)step->command.fence);

@@ -176,7 +176,7 @@ static void command_script_words(struct keys_command *command, const struct keys
     }
 }
 
-static void command_script(struct keys_command *command, const struct keys_script *script)
+static void lock_command_script(struct keys_command *command, const struct keys_script *script)
 {
     if (script != NULL) {
         command->verb = script->verb;
@@ -242,11 +242,11 @@ static void command_layout_read(struct keys_scripts *scripts, const struct keys_
         command->flags |= words->total > 2 ? KEYS_FLAG_COUNT : 0;
         return;
     case LAYOUT_EVAL:
-        command_script(command, keys_scripts_learn(scripts, word[1].data, word[1].bytes));
+        lock_command_script(command, keys_scripts_learn(scripts, word[1].data, word[1].bytes));
         command_script_words(command, names, words);
         return;
     case LAYOUT_EVALSHA:
-        command_script(command, keys_scripts_find(scripts, word[1].data, word[1].bytes));
+        lock_command_script(command, keys_scripts_find(scripts, word[1].data, word[1].bytes));
         command_script_words(command, names, words);
         return;
     case LAYOUT_SCRIPT:

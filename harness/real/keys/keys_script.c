@@ -206,13 +206,14 @@ void keys_scripts_init(struct keys_scripts *scripts)
 {
     memset(scripts, 0, sizeof *scripts);
     for (int kind = 0; kind < LOCK_COMMAND_KINDS; kind++) {
-        const char *text = command_script((enum lock_command_kind)kind);
+        const char *text = lock_command_script((enum lock_command_kind)kind);
         if (text == NULL) {
             continue;
         }
         struct keys_script *script = &scripts->list[scripts->count++];
         script->text_hash = keys_hash(text, strlen(text));
-        memcpy(script->sha, command_script_sha((enum lock_command_kind)kind), KEYS_SHA_HEX_BYTES);
+        memcpy(script->sha, lock_command_script_sha((enum lock_command_kind)kind),
+               KEYS_SHA_HEX_BYTES);
         script->kind = (uint8_t)kind;
         script->verb = (uint8_t)script_own_verb((enum lock_command_kind)kind);
     }

@@ -1,5 +1,5 @@
-/* result.c: names, sentences and exit codes of errors, from the one list. */
-#include "base/result.h"
+/* error.c: names, sentences and exit codes of errors, from the one list. */
+#include "base/error.h"
 
 #include "base/assert.h"
 

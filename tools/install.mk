@@ -1,0 +1,70 @@
+# install.mk: where everything goes, the lock core as a library, and what `make install` puts there.
+# A packager sets PREFIX, LIBDIR and DESTDIR; CFLAGS and LDFLAGS reach every rule.
+PREFIX     ?= /usr/local
+prefix_path = $(abspath $(PREFIX))
+BINDIR     ?= $(prefix_path)/bin
+LIBDIR     ?= $(prefix_path)/lib
+LIBEXECDIR ?= $(prefix_path)/libexec
+INCLUDEDIR ?= $(prefix_path)/include
+DATADIR    ?= $(prefix_path)/share
+DOCDIR     ?= $(DATADIR)/doc/picklock
+OBJCOPY    ?= objcopy
+READELF    ?= readelf
+
+# The version stands in base/version.h and nowhere else; a library's first number is its soname.
+VERSION = $(shell sed -n 's/.*PICKLOCK_VERSION "\(.*\)"/\1/p' base/version.h)
+SONAME  = liblockcore.so.$(firstword $(subst ., ,$(VERSION)))
+
+# ---- the lock core as a library ------------------------------------------------------------------
+# Public is what carries the mark, and what a public header needs.
+PUBLIC_HEADERS = $(sort $(shell grep -rl '^LOCKCORE_API' --include='*.h' lockcore)) lockcore/api.h \
+                 lockcore/drivers/lockcore.h base/result.h base/why.h
+
+# An application gets the sound algorithms only.
+$(BUILD)/install/algorithms.o: lockcore/algorithms.c
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS_ALL) -DLOCKCORE_SOUND_ONLY -MMD -MP -c $< -o $@
+
+LIBRARY_SOURCES = $(filter-out lockcore/algorithms.c lockcore/wrong/%,$(call sources,lockcore)) \
+                  $(call sources,base)
+LIBRARY_OBJECTS = $(BUILD)/install/algorithms.o $(call objects,$(LIBRARY_SOURCES))
+LIBRARY_LINK    = $(shell pkg-config --libs hiredis libuv)
+
+$(BUILD)/install/liblockcore.a: $(LIBRARY_OBJECTS) tools/private_names.sh
+	@rm -rf $@ $(BUILD)/install/static
+	@OBJCOPY=$(OBJCOPY) READELF=$(READELF) tools/private_names.sh $(BUILD)/install/static $(LIBRARY_OBJECTS)
+	@ar crsD $@ $(BUILD)/install/static/*.o
+
+$(BUILD)/install/$(SONAME): $(LIBRARY_OBJECTS) lockcore/liblockcore.map
+	@$(CC) $(CFLAGS_ALL) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=lockcore/liblockcore.map \
+	    -Wl,--no-undefined -o $@ $(LIBRARY_OBJECTS) $(LDFLAGS_ALL) -Wl,--as-needed $(LIBRARY_LINK)
+
+LIBRARIES = $(BUILD)/install/liblockcore.a $(BUILD)/install/$(SONAME)
+
+# ---- what goes where: one table, for install and for uninstall -----------------------------------
+INSTALL_PLACES = BUILD=$(BUILD) ROOT=$(DESTDIR) PREFIX=$(prefix_path) BINDIR=$(BINDIR) LIBDIR=$(LIBDIR) \
+                 LIBEXECDIR=$(LIBEXECDIR) INCLUDEDIR=$(INCLUDEDIR) DATADIR=$(DATADIR) DOCDIR=$(DOCDIR) \
+                 VERSION=$(VERSION) SONAME=$(SONAME)
+
+.PHONY: libraries install-lib uninstall
+libraries: $(LIBRARIES)
+
+install-lib: $(LIBRARIES) ## install the library, its headers and lockcore.pc only
+	@$(INSTALL_PLACES) PUBLIC_HEADERS="$(PUBLIC_HEADERS)" tools/install.sh install library
+
+install: all $(LIBRARIES) ## install to PREFIX (/usr/local), below DESTDIR
+	@$(INSTALL_PLACES) PUBLIC_HEADERS="$(PUBLIC_HEADERS)" SHIMS="$(SHIMS)" \
+	    tools/install.sh install library command
+	@echo "installed picklock $(VERSION) and liblockcore to $(DESTDIR)$(prefix_path)"
+
+uninstall: ## remove what `make install` put there
+	@$(INSTALL_PLACES) PUBLIC_HEADERS="$(PUBLIC_HEADERS)" SHIMS="$(SHIMS)" \
+	    tools/install.sh uninstall library command
+
+.PHONY: example
+example: ## build examples/guard_file.c by pkg-config, as a stranger would
+	@$(MAKE) --no-print-directory install-lib PREFIX=$(abspath $(BUILD))/example DESTDIR=
+	@PKG_CONFIG_PATH=$(abspath $(BUILD))/example/lib/pkgconfig; export PKG_CONFIG_PATH; \
+	    $(CC) -std=c11 -Wall -Wextra -o $(BUILD)/example/guard_file examples/guard_file.c \
+	    $$(pkg-config --cflags --libs lockcore) -Wl,-rpath,$(abspath $(BUILD))/example/lib
+	@echo "built $(BUILD)/example/guard_file: $(BUILD)/example/guard_file FILE NODE..."
