@@ -51,7 +51,7 @@ static void bench_open(const char *path, const char *yaml)
     struct text why = text_over(why_memory, sizeof why_memory);
     struct scenario_source source = {path, yaml, strlen(yaml), NULL};
     memset(&bench, 0, sizeof bench);
-    bench.recorder = (struct recorder){bench_event, bench_should_stop};
+    bench.recorder = (struct recorder){.event = bench_event, .should_stop = bench_should_stop};
     bench.arena = arena_empty(4 * GIBIBYTE);
     struct result result = scenario_parse(&source, &bench.arena, &bench.scenario, &why);
     if (!result_failed(result)) {

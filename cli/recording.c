@@ -62,6 +62,19 @@ static void recording_event(struct recorder *recorder, const struct history_even
     recording_watch(recording, event);
 }
 
+/* Replies come while events are still in the order in which they were handed over. */
+static void recording_replied(struct recorder *recorder, uint64_t event, int64_t time_ns)
+{
+    struct recording *recording = (struct recording *)recorder;
+    if (event >= recording->count) {
+        ASSERT(recording->full);
+        return;
+    }
+    ASSERT(recording->events[event].kind == HISTORY_NODE);
+    recording->events[event].replied_ns = time_ns;
+    recording->events[event].flags |= HISTORY_HAS_REPLIED;
+}
+
 static bool recording_should_stop(struct recorder *recorder)
 {
     struct recording *recording = (struct recording *)recorder;
@@ -77,6 +90,7 @@ struct recording *recording_open(bool stop_at_first)
     }
     memset(recording, 0, sizeof *recording);
     recording->recorder.event = recording_event;
+    recording->recorder.replied = recording_replied;
     recording->recorder.should_stop = recording_should_stop;
     recording->in_order = true;
     recording->stop_at_first = stop_at_first;

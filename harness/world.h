@@ -18,6 +18,11 @@
  */
 struct recorder {
     void (*event)(struct recorder *recorder, const struct history_event *event);
+    /*
+     * The reply to the command that event number `event` is about (0: the first that was handed
+     * over) has come to its client. May be NULL; a world may leave it out.
+     */
+    void (*replied)(struct recorder *recorder, uint64_t event, int64_t time_ns);
     /* A check that watches has seen a violation and the user asked to stop at the first. */
     bool (*should_stop)(struct recorder *recorder);
 };

@@ -213,6 +213,8 @@ enum {
     HISTORY_HAS_SINCE = 1 << 5, /* the time is not exact: see since_ns */
     HISTORY_HAS_UNTIL_LEAST = 1 << 6, /* the promise is not exact: see until_least_ns */
     HISTORY_HAS_TTL = 1 << 7,         /* node: the key was given an expiry */
+    HISTORY_HAS_SENT = 1 << 8,        /* node: it is known when the client sent the command */
+    HISTORY_HAS_REPLIED = 1 << 9,     /* node: ... and when the reply was back at the client */
 };
 
 enum { HISTORY_NOBODY = -1, HISTORY_NO_NODE = -1, HISTORY_NO_FAULT = -1 };
@@ -240,6 +242,9 @@ struct history_event {
     int64_t until_least_ns; /* with HAS_UNTIL_LEAST: the promised end at its earliest reading;
                                until_ns is the latest; else until_ns is exact */
     int64_t ttl_ns;         /* node: the ttl that was set, on the node's clock */
+    int64_t sent_ns;        /* node, with HAS_SENT: when its client sent the command */
+    int64_t replied_ns;     /* node, with HAS_REPLIED: when the reply came to the client's socket;
+                               with HAS_SENT alone it never did */
     int64_t fence;          /* op: > 0 */
     int64_t version;        /* write: the store's version after it; read: the version that was seen;
                                observe ok without owner: 1 held by somebody, 0 free */

@@ -61,6 +61,8 @@ const struct history_field history_event_fields[] = {
     {"since", FIELD_NATURAL, .may = OP | SECTION | NOTICE | NODE | FAULT | CLIENT,
      .flag = HISTORY_HAS_SINCE, EVENT(since_ns)},
     {"ttl", FIELD_INTEGER, .may = NODE, .flag = HISTORY_HAS_TTL, EVENT(ttl_ns)},
+    {"sent", FIELD_NATURAL, .may = NODE, .flag = HISTORY_HAS_SENT, EVENT(sent_ns)},
+    {"replied", FIELD_NATURAL, .may = NODE, .flag = HISTORY_HAS_REPLIED, EVENT(replied_ns)},
     {"basis", FIELD_INTEGER, .may = OP, EVENT(basis), .zero_says = basis_says},
     {"version", FIELD_INTEGER, .may = OP, EVENT(version), .zero_says = version_says},
     {"cause", FIELD_WORD, .may = (uint16_t)~SECTION, EVENT(cause), .vocabulary = &history_causes,

@@ -93,13 +93,16 @@ void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *co
     struct sim_message *message = sim_link_append(sim, link, SIM_REQUESTS, latency_ns);
     if (message != NULL) {
         message->kind = SIM_REQUEST;
+        message->sent_ns = sim->world->now_ns;
         message->resource = resource;
         message->command = *command;
     }
 }
 
-static void sim_link_send_reply(struct sim *sim, uint32_t link, const struct sim_message *request)
+static void sim_link_send_reply(struct sim *sim, const struct sim_command *command)
 {
+    const struct sim_message *request = command->message;
+    uint32_t link = command->link;
     bool stalled = sim_node(sim, sim->links[link].node)->stalls > 0;
     int64_t latency_ns = sim_latency(sim, link, SIM_REPLIES);
     struct sim_queue *queue = &sim->links[link].queue[SIM_REPLIES];
@@ -110,6 +113,7 @@ static void sim_link_send_reply(struct sim *sim, uint32_t link, const struct sim
     }
     message->kind = SIM_REPLY;
     message->resource = request->resource;
+    message->event = command->event;
     message->reply = sim->answer.reply;
     message->command = request->command;
     if (stalled) {
@@ -191,7 +195,8 @@ static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
     uint32_t stops = sim_node(sim, node)->stops;
     uint32_t index = sim_queue_pop(sim, source->queue);
     struct sim_message *message = &sim->messages[index];
-    struct sim_command command = {.link = source->link, .node = node, .message = message};
+    struct sim_command command = {
+        .link = source->link, .node = node, .message = message, .event = SIM_NO_EVENT};
     if (sim->world->partitions != 0 && sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_DROP)) {
         sim_link_dropped(sim, source->link, SIM_REQUESTS);
         sim_message_give(sim, index);
@@ -221,7 +226,7 @@ static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
     bool answered = !source->old && !command.lost && sim_node(sim, node)->stops == stops &&
                     sim->links[source->link].breaks == breaks;
     if (answered) {
-        sim_link_send_reply(sim, source->link, message);
+        sim_link_send_reply(sim, &command);
     }
     sim_message_give(sim, index);
     if (command.lost && !source->old && sim->links[source->link].state == SIM_LINK_UP) {
@@ -299,6 +304,16 @@ static void sim_link_learn(struct sim *sim, uint32_t link)
     }
 }
 
+/* A reply is at its client's socket, who may not read it yet. */
+static void sim_link_replied(struct sim *sim, struct sim_message *reply)
+{
+    if (reply->kind == SIM_REPLY && reply->event != SIM_NO_EVENT &&
+        sim->recorder->replied != NULL) {
+        sim->recorder->replied(sim->recorder, reply->event, sim->world->now_ns);
+    }
+    reply->event = SIM_NO_EVENT;
+}
+
 void sim_link_pop_reply(struct sim *sim, uint32_t link)
 {
     struct sim_queue *queue = &sim->links[link].queue[SIM_REPLIES];
@@ -310,6 +325,9 @@ void sim_link_pop_reply(struct sim *sim, uint32_t link)
         return;
     }
     bool vanishes = sim->world->partitions != 0 && sim_link_cut(sim, link, SIM_REPLIES, MODE_DROP);
+    if (!vanishes) {
+        sim_link_replied(sim, &sim->messages[queue->head]);
+    }
     if (!vanishes && !sim_actor_takes(sim, client)) {
         queue->parked = true;
         return;

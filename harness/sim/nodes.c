@@ -145,7 +145,7 @@ void sim_command_arrives(struct sim *sim, struct sim_command *command)
 }
 
 /* Tell what a command did to the key. */
-static void sim_command_tell(struct sim *sim, const struct sim_command *command)
+static void sim_command_tell(struct sim *sim, struct sim_command *command)
 {
     const struct redis_answer *answer = &sim->answer;
     const struct sim_message *message = command->message;
@@ -154,6 +154,8 @@ static void sim_command_tell(struct sim *sim, const struct sim_command *command)
         sim_key_event((enum history_f)answer->f, command->node, message->resource);
     event.process = (int32_t)(sim->links[command->link].client);
     event.command = (uint16_t)message->command.kind;
+    event.sent_ns = message->sent_ns;
+    event.flags |= HISTORY_HAS_SENT;
     memcpy(event.value.bytes, message->command.value.bytes, sizeof event.value.bytes);
     event.flags |= HISTORY_HAS_VALUE;
     sim_event_own(&event, &answer->before);
@@ -170,6 +172,7 @@ static void sim_command_tell(struct sim *sim, const struct sim_command *command)
         event.fence = answer->reply.integer;
         event.flags |= HISTORY_HAS_FENCE;
     }
+    command->event = sim->world->recorded;
     sim_record(sim, &event);
 }
 

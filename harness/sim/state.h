@@ -25,7 +25,8 @@ enum {
     SIM_TIE_TIMER = 0x7fffffff, /* ... then the timer, as an event loop does it */
 };
 
-#define SIM_NONE      UINT32_MAX  /* no message, no link */
+#define SIM_NONE      UINT32_MAX /* no message, no link */
+#define SIM_NO_EVENT  UINT64_MAX
 #define SIM_TIE_DRAWN 0x80000000u /* all else: drawn from the seed, and behind these */
 
 #define SIM_RECONNECT_NS_MIN (10 * NS_PER_MS) /* lockcore/drivers/redis.h */
@@ -65,8 +66,10 @@ struct sim_message {
     int64_t at_ns; /* when it arrives; TIME_NEVER while a stalled node keeps it */
     uint32_t next;
     uint32_t resource;
-    uint8_t kind; /* enum sim_message_kind */
-    bool seen;    /* its arrival was shown to the schedule */
+    uint8_t kind;    /* enum sim_message_kind */
+    bool seen;       /* its arrival was shown to the schedule */
+    int64_t sent_ns; /* of a request */
+    uint64_t event;  /* reply: number of the event that tells of the command, or SIM_NO_EVENT */
     struct lock_reply reply;
     struct lock_command command;
 };
@@ -359,6 +362,7 @@ struct sim_command {
     uint8_t moment;   /* TRIGGER_ARRIVAL, TRIGGER_COMMAND */
     bool lost;        /* out: the reply must not go out */
     int64_t delay_ns; /* out: it must not arrive yet */
+    uint64_t event;   /* out: number of the event that tells of it, or SIM_NO_EVENT */
 };
 
 void sim_node_init(struct sim *sim, uint32_t node);

@@ -34,6 +34,7 @@ static uint64_t trace_hash(uint64_t hash, const struct history_event *event)
     hash = trace_mix(hash, (uint64_t)event->fence);
     hash = trace_mix(hash, (uint64_t)event->version);
     hash = trace_mix(hash, (uint64_t)event->basis);
+    hash = trace_mix(hash, (uint64_t)event->sent_ns);
     hash = trace_mix(hash, (uint64_t)event->number[0]);
     return trace_mix(hash, (uint64_t)event->number[1]);
 }
@@ -66,6 +67,14 @@ static void trace_event(struct recorder *recorder, const struct history_event *e
     }
 }
 
+static void trace_replied(struct recorder *recorder, uint64_t event, int64_t time_ns)
+{
+    struct trace *trace = (struct trace *)recorder;
+    if (trace->next != NULL && trace->next->replied != NULL) {
+        trace->next->replied(trace->next, event, time_ns);
+    }
+}
+
 static bool trace_should_stop(struct recorder *recorder)
 {
     struct trace *trace = (struct trace *)recorder;
@@ -75,7 +84,8 @@ static bool trace_should_stop(struct recorder *recorder)
 void trace_init(struct trace *trace, struct recorder *next)
 {
     memset(trace, 0, sizeof *trace);
-    trace->recorder = (struct recorder){.event = trace_event, .should_stop = trace_should_stop};
+    trace->recorder = (struct recorder){
+        .event = trace_event, .replied = trace_replied, .should_stop = trace_should_stop};
     trace->next = next;
     trace->distance = 1;
 }

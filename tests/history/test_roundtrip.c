@@ -52,7 +52,8 @@ static void fill_grant(struct random_stream *stream, struct history_event *event
 /* What only some kinds have. */
 static void fill_interval(struct random_stream *stream, struct history_event *event)
 {
-    uint16_t may = event->kind == HISTORY_NODE ? HISTORY_HAS_SINCE | HISTORY_HAS_TTL
+    uint16_t may = event->kind == HISTORY_NODE ? HISTORY_HAS_SINCE | HISTORY_HAS_TTL |
+                                                     HISTORY_HAS_SENT | HISTORY_HAS_REPLIED
                                                : HISTORY_HAS_SINCE | HISTORY_HAS_UNTIL_LEAST;
     event->flags |= (uint16_t)(random_word(stream) & may);
     if ((event->flags & HISTORY_HAS_SINCE) != 0) {
@@ -63,6 +64,12 @@ static void fill_interval(struct random_stream *stream, struct history_event *ev
     }
     if ((event->flags & HISTORY_HAS_TTL) != 0) {
         event->ttl_ns = random_number(stream);
+    }
+    if ((event->flags & HISTORY_HAS_SENT) != 0) {
+        event->sent_ns = random_number(stream) & INT64_MAX;
+    }
+    if ((event->flags & HISTORY_HAS_REPLIED) != 0) {
+        event->replied_ns = random_number(stream) & INT64_MAX;
     }
 }
 

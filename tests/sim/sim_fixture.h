@@ -48,6 +48,16 @@ static inline void fixture_event(struct recorder *recorder, const struct history
     fixture_hash(fixture, &kept);
 }
 
+static inline void fixture_replied(struct recorder *recorder, uint64_t event, int64_t time_ns)
+{
+    struct fixture *fixture = (struct fixture *)recorder;
+    cr_assert_lt(event, fixture->count);
+    struct history_event *told = &fixture->events[event];
+    cr_assert_eq(told->kind, HISTORY_NODE);
+    told->replied_ns = time_ns;
+    told->flags |= HISTORY_HAS_REPLIED;
+}
+
 static inline bool fixture_should_stop(struct recorder *recorder)
 {
     (void)recorder;
@@ -60,8 +70,8 @@ static inline void fixture_open(struct fixture *fixture, const char *yaml, uint6
     static char memory[FIXTURE_WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
     memset(fixture, 0, sizeof *fixture);
-    fixture->recorder =
-        (struct recorder){.event = fixture_event, .should_stop = fixture_should_stop};
+    fixture->recorder = (struct recorder){
+        .event = fixture_event, .replied = fixture_replied, .should_stop = fixture_should_stop};
     fixture->arena = arena_empty(GIBIBYTE);
     struct scenario_source source = {
         .path = "test.yaml", .bytes = yaml, .length = strlen(yaml), .checks = NULL};

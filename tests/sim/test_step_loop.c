@@ -40,6 +40,7 @@ static void open_busy(uint64_t seed)
         sim_create(&fixture.arena, &fixture.plan, &fixture.options, &fixture.sim, &why)));
     sim_reset(fixture.sim, &fixture.plan);
     fixture.recorder.event = watch;
+    fixture.recorder.replied = NULL;
     cr_assert_eq((void *)judge_init(sim_extra(fixture.sim), &header, JUDGE_ALL),
                  sim_extra(fixture.sim));
 }
