@@ -79,7 +79,8 @@ enum {
     X(HISTORY_RUN_END, "run-end")       /* phase: `cause` says why */                              \
     X(HISTORY_OBSERVE, "observe")       /* op: asks who holds the lock; only in foreign files */   \
     X(HISTORY_KEY_TOUCHED, "touched") /* node: changed otherwise: a count, one of several keys */  \
-    X(HISTORY_STOOD_STILL, "stood-still") /* late: `cause` says which part, numbers how long */
+    X(HISTORY_STOOD_STILL, "stood-still") /* late: `cause` says which part, numbers how long */    \
+    X(HISTORY_VALUE_MISMATCH, "value-mismatch") /* client: it reported a value never sent */
 
 /* Why: of a key's end, of a failed operation, of a run's end. */
 #define HISTORY_CAUSE_MAP(X)                                                                       \
@@ -107,7 +108,8 @@ enum {
     X(CAUSE_LOOP, "loop")                     /* late: the loop that stamps and answers */         \
     X(CAUSE_SCHEDULER, "scheduler")           /* late: a process was not given a processor */      \
     X(CAUSE_SUSPEND, "suspend")               /* late: the whole machine was */                    \
-    X(CAUSE_CLOCK_STEP, "clock-step")         /* late: somebody set the machine's wall clock */
+    X(CAUSE_CLOCK_STEP, "clock-step")         /* late: somebody set the machine's wall clock */    \
+    X(CAUSE_TAP, "tap") /* late: what happened on the node meanwhile was not told */
 
 /* Kinds of fault, as scenario files name them (docs/FAULTS.md). */
 #define HISTORY_FAULT_MAP(X)                                                                       \

@@ -20,7 +20,8 @@ enum {
 /* A node's error has the first resource only where it says so: with a number that is not 0. */
 static bool resource_says(const struct history_event *event)
 {
-    return event->kind == HISTORY_NODE && event->f != HISTORY_NODE_ERROR;
+    return (event->kind == HISTORY_NODE && event->f != HISTORY_NODE_ERROR) ||
+           event->f == HISTORY_VALUE_MISMATCH;
 }
 
 static bool basis_says(const struct history_event *event)
@@ -49,9 +50,9 @@ const struct history_field history_event_fields[] = {
      .problem = "an unknown f"},
     {"node", FIELD_ORDINAL, .must = NODE, .may = FAULT | LATE, EVENT(node),
      .max = HISTORY_NODES_MAX, .problem = "a node below 1 or beyond 64"},
-    {"resource", FIELD_RESOURCE, .must = ASKED, .may = NODE | FAULT, EVENT(resource),
+    {"resource", FIELD_RESOURCE, .must = ASKED, .may = NODE | FAULT | CLIENT, EVENT(resource),
      .zero_says = resource_says},
-    {"value", FIELD_VALUE, .may = ASKED | NODE, .flag = HISTORY_HAS_VALUE, EVENT(value)},
+    {"value", FIELD_VALUE, .may = ASKED | NODE | CLIENT, .flag = HISTORY_HAS_VALUE, EVENT(value)},
     {"owner", FIELD_VALUE, .may = OP | NODE, .flag = HISTORY_HAS_OWNER, EVENT(owner)},
     {"fence", FIELD_INTEGER, .may = ASKED | NODE, .flag = HISTORY_HAS_FENCE, EVENT(fence)},
     {"until", FIELD_INTEGER, .must = LEASE, .may = OP | NOTICE | NODE, .flag = HISTORY_HAS_UNTIL,
