@@ -9,7 +9,8 @@
  *
  * All state lies in the caller's memory, without pointers, so that a check can watch a run live,
  * judge a history larger than memory, and be snapshotted with a simulated world. A step neither
- * allocates nor formats. A new check is one file and one row in checks.c.
+ * allocates nor formats. A new check is one file in checks/, which holds its reasons and its
+ * sentences too, and one row in checks.c.
  */
 #ifndef CHECKER_CHECK_H
 #define CHECKER_CHECK_H
@@ -84,7 +85,7 @@ struct check_result {
     uint8_t grade;      /* enum grade */
     uint8_t assumption; /* enum assumption */
     uint8_t evidence_count;
-    uint8_t reason; /* the check's own number of what went wrong; explain.c words it */
+    uint8_t reason; /* the check's own number of what went wrong; its `say` words it */
     uint64_t evidence[CHECK_EVIDENCE_MAX]; /* indices of events, in order of time */
     uint64_t judged;                       /* how many things were judged; 0 is never a pass */
     uint64_t violations;                   /* how many failed; the first one is described */
@@ -95,6 +96,7 @@ struct check_result {
 enum { CHECK_REASON_LIMIT = 255 }; /* the history passed a limit of what the check can follow */
 
 struct ledger;
+struct telling; /* explain/explain_words.h: one violation, and the words to tell it with */
 
 struct check {
     const char *name;     /* as in scenario files */
@@ -102,10 +104,13 @@ struct check {
     uint32_t kinds;       /* bit k: step wants events of enum history_kind k, ... */
     uint32_t fs;          /* ... of them only those whose f has its bit here; 0: all */
     bool follows;         /* judges by the ledger: where that overflowed, a pass is unknown */
+    bool required;        /* where a file expects nothing of it, all but a pass is unknown */
     size_t (*bytes)(const struct history_header *header);
     void (*init)(void *state, const struct history_header *header);
     void (*step)(void *state, const struct ledger *ledger, const struct history_event *event);
     void (*finish)(void *state, const struct ledger *ledger);
+    /* The headline of a fail or an unknown: one clause. All evidence is in the history then. */
+    void (*say)(const struct telling *telling);
 };
 
 /* Sets of kinds for `kinds`, and of enum history_f for `fs`. */

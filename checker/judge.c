@@ -2,7 +2,8 @@
 #include "checker/judge.h"
 
 #include "base/assert.h"
-#include "checker/ledger/ledger.h"
+#include "checker/ledger/ledger_valid.h"
+#include "checker/verdict.h"
 
 enum { JUDGE_CHECKS_MAX = 32, ALIGNMENT = 16 };
 
@@ -129,6 +130,14 @@ bool judge_failed(const struct judge *judge)
         }
     }
     return false;
+}
+
+void judge_assert_valid(const struct judge *judge)
+{
+    ledger_assert_valid(judge_ledger(judge));
+    for (size_t i = 0; i < check_count(); i++) {
+        check_assert_valid(judge_result(judge, i));
+    }
 }
 
 uint64_t judge_bit(const char *check_name)

@@ -40,6 +40,9 @@ const struct check_result *judge_result(const struct judge *judge, size_t index)
 /* Whether any check has seen a violation so far: how a live run stops at the first. */
 bool judge_failed(const struct judge *judge);
 
+/* Assert all that is always true of a judge, whatever the history says. Slow: for tests. */
+void judge_assert_valid(const struct judge *judge);
+
 /* The bit of a check for `checks`; 0 if there is no such check. */
 uint64_t judge_bit(const char *check_name);
 

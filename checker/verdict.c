@@ -21,6 +21,19 @@ static void evidence_add(struct check_result *result, uint64_t index)
     result->evidence_count++;
 }
 
+void check_assert_valid(const struct check_result *result)
+{
+    ASSERT(result->evidence_count <= CHECK_EVIDENCE_MAX);
+    ASSERT((result->verdict == VERDICT_FAIL) == (result->violations > 0));
+    ASSERT((result->verdict == VERDICT_FAIL) == (result->grade != GRADE_NONE));
+    ASSERT(result->verdict != VERDICT_PASS || result->judged > 0);
+    bool named = result->blame == BLAME_ASSUMPTION || result->blame == BLAME_DEPLOYMENT;
+    ASSERT(named == (result->assumption != ASSUMPTION_NONE));
+    for (uint8_t i = 1; i < result->evidence_count; i++) {
+        ASSERT(result->evidence[i - 1] < result->evidence[i]);
+    }
+}
+
 void check_fail(struct check_result *result, const struct finding *finding)
 {
     ASSERT(finding->evidence_count <= CHECK_EVIDENCE_MAX);
@@ -38,6 +51,7 @@ void check_fail(struct check_result *result, const struct finding *finding)
     for (uint8_t i = 0; i < finding->evidence_count; i++) {
         evidence_add(result, finding->evidence[i]);
     }
+    check_assert_valid(result);
 }
 
 void check_conclude(struct check_result *result)

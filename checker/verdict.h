@@ -30,6 +30,9 @@ void check_fail(struct check_result *result, const struct finding *finding);
 /* At the end: pass if something was judged and nothing failed; nothing if nothing was judged. */
 void check_conclude(struct check_result *result);
 
+/* Assert what is always true of a result, from its beginning to its end. */
+void check_assert_valid(const struct check_result *result);
+
 /* The history cannot answer the question; `reason` says why. */
 void check_unknown(struct check_result *result, uint8_t reason, int64_t number);
 

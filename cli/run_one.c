@@ -111,8 +111,7 @@ static void compare(const struct scenario *scenario, const struct recording *rec
         const struct check_result *result = recording_result(recording, i);
         const struct expectation *expected = expectation_of(scenario, check->name);
         enum run_status one = check_status(scenario, expected, result);
-        bool exercised = strcmp(check->name, "exercised") == 0;
-        if (exercised && expected == NULL && result->verdict != VERDICT_PASS) {
+        if (check->required && expected == NULL && result->verdict != VERDICT_PASS) {
             one = RUN_UNKNOWN; /* nothing checked, or a fault that did not strike, is no pass */
         }
         report->verdicts[i] = result->verdict;
@@ -123,7 +122,7 @@ static void compare(const struct scenario *scenario, const struct recording *rec
         if (one != RUN_MET) {
             describe_unmet(expected, check, result, &text);
         }
-        if (result->verdict == VERDICT_FAIL || (one != RUN_MET && exercised)) {
+        if (result->verdict == VERDICT_FAIL || (one != RUN_MET && check->required)) {
             explain_headline(&history, check, result, &text);
             text_add(&text, "\n");
         }

@@ -43,6 +43,28 @@ forbid checker/linear/whole "#include \"checker/linear/(steps/|$above)" \
 forbid checker/linear/steps "#include \"checker/linear/($above)" \
     'what judges events as they arrive does not know who feeds it'
 
+# order FOLDER FILE...: each file may include only those before it in the list (FOLDER/NAME.h)
+order() {
+    folder=$1
+    shift
+    above="$*"
+    for name in "$@"; do
+        above=${above#"$name"}
+        above=${above# }
+        later=$(echo "$above" | tr ' ' '|')
+        [ -z "$later" ] || forbid "$(ls "$folder/$name".[ch] | tr '\n' ' ')" \
+            "#include \"$folder/($later)\.h\"" "$folder/$name stands below what it includes"
+    done
+}
+
+order checker/ledger ledger_claims ledger_keys ledger_leases ledger_valid
+order checker/ledger ledger_faults ledger_leases
+for check in checker/checks/*.c; do
+    others=$(ls checker/checks/*.h 2>/dev/null || true)
+    [ -z "$others" ] || { echo "arrows: checks share nothing but the ledger: $others"; broken=1; }
+    forbid "$check" '#include "checker/(checks|judge|report)' 'a check knows no other check'
+done
+
 # only HEADER FILE...: who may include a third-party header
 only() {
     header=$1

@@ -1,7 +1,15 @@
 /* deadlock_freedom.c: after the last heal, is the lock free again within ttl + bound? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum deadlock_reason {
+    GRANTED_LATE = 1,
+    NEVER_GRANTED,
+    RUN_TOO_SHORT, /* unknown: it ended before ttl + bound were over */
+};
 
 /*
  * The auditor asks for each resource after the heal. The wait runs from the heal, or from when
@@ -107,6 +115,30 @@ static void deadlock_finish(void *state, const struct ledger *ledger)
     check_conclude(&deadlock->result);
 }
 
+static void say_deadlock(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct check_result *result = telling->result;
+    if (result->verdict == VERDICT_UNKNOWN) {
+        text_add(text, "the run ended ");
+        put_length(text, result->number[0]);
+        text_add(text, " after somebody asked, too early to tell");
+        return;
+    }
+    put_resource(telling, telling->resource);
+    if (result->reason == NEVER_GRANTED) {
+        text_add(text, " was granted to nobody in the ");
+        put_length(text, result->number[0]);
+        text_add(text, " after the heal");
+    } else {
+        text_add(text, " was granted to somebody only ");
+        put_length(text, result->number[0]);
+        text_add(text, " after it was asked for behind the heal");
+    }
+    text_add(text, "; ttl + bound allow ");
+    put_length(text, result->number[1]);
+}
+
 const struct check check_deadlock_freedom = {
     .name = "deadlock_freedom",
     .question = "After the last heal, is the lock free again within ttl + bound?",
@@ -117,4 +149,5 @@ const struct check check_deadlock_freedom = {
     .init = deadlock_init,
     .step = deadlock_step,
     .finish = deadlock_finish,
+    .say = say_deadlock,
 };

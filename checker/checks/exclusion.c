@@ -1,7 +1,11 @@
 /* exclusion.c: did two leases, as promised to the holders, overlap in true time? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum exclusion_reason { OVERLAP_PROMISED = 1, OVERLAP_UNTIL_TOLD };
 
 /*
  * Intervals that only touch are concurrent in the generous sense: two leases overlap if they have a
@@ -107,6 +111,25 @@ static void exclusion_finish(void *state, const struct ledger *ledger)
     check_conclude(&exclusion->result);
 }
 
+static void say_exclusion(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct history_event *first = telling_evidence(telling, 0);
+    const struct history_event *second = telling_evidence(telling, 1);
+    put_granted(telling, second);
+    text_add(text, " while ");
+    put_client(telling, first->process);
+    if (telling->result->reason == OVERLAP_UNTIL_TOLD) {
+        text_add(text, " held it and had not been told otherwise");
+        return;
+    }
+    text_add(text, "'s lease ran until ");
+    put_time(text, second->time_ns + telling->result->number[0]);
+    text_add(text, " (");
+    put_length(text, telling->result->number[0]);
+    text_add(text, " of overlap)");
+}
+
 const struct check check_exclusion = {
     .name = "exclusion",
     .question = "Did two leases, as promised to the holders, overlap in true time?",
@@ -118,4 +141,5 @@ const struct check check_exclusion = {
     .init = exclusion_init,
     .step = exclusion_step,
     .finish = exclusion_finish,
+    .say = say_exclusion,
 };

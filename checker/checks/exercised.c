@@ -1,7 +1,18 @@
 /* exercised.c: were there grants, contention, and did every fault strike while it mattered? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum exercised_reason {
+    NO_GRANT = 1,
+    NO_CONTENTION,
+    FAULT_DID_NOT_STRIKE, /* number[0]: which, from 1 */
+    FAULT_WITHOUT_EFFECT,
+    FAULT_WITHOUT_END,
+    FAULT_WHILE_IDLE, /* nobody held the lock, asked for it or gave it back meanwhile */
+};
 
 /*
  * A fault mattered if, while it was in force, whom it struck held the lock, or asked for it, or
@@ -204,6 +215,65 @@ static void exercised_finish(void *state, const struct ledger *ledger)
     check_conclude(&exercised->result);
 }
 
+/* How the client that a fault struck had ended before: NULL if it had not. */
+static const struct history_event *client_end(const struct telling *telling,
+                                              const struct history_event *struck)
+{
+    for (const struct history_event *event = telling->history->events; event < struck; event++) {
+        bool ended = event->f == HISTORY_CLIENT_DONE || event->f == HISTORY_CLIENT_KILLED;
+        if (ended && event->process == struck->process) {
+            return event;
+        }
+    }
+    return NULL;
+}
+
+/* Which fault of the scenario was in vain, and why. */
+static void say_fault(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    int64_t number = telling->result->number[0];
+    const struct history_event *struck = telling_fault(telling, (int32_t)number - 1);
+    if (struck == NULL) {
+        text_add(text, "fault %" PRId64 " of the scenario did not strike", number);
+        return;
+    }
+    put_fault(telling, struck);
+    if (telling->result->reason == FAULT_WITHOUT_END) {
+        text_add(text, " never ended");
+        return;
+    }
+    text_add(text, " struck at ");
+    put_time(text, struck->time_ns);
+    if (telling->result->reason == FAULT_WHILE_IDLE) {
+        text_add(text, ", when nobody held the lock, asked for it or gave it back");
+        return;
+    }
+    text_add(text, ", but no effect of it was seen");
+    const struct history_event *end = client_end(telling, struck);
+    if (end != NULL) {
+        text_add(text, ": ");
+        put_client(telling, struck->process);
+        text_add(text, " was %s by then", history_f_name((enum history_f)end->f));
+    }
+}
+
+static void say_exercised(const struct telling *telling)
+{
+    switch (telling->result->reason) {
+    case NO_GRANT:
+        text_add(telling->text, "the lock was never granted, so nothing was tried");
+        return;
+    case NO_CONTENTION:
+        text_add(telling->text,
+                 "no client asked while another asked or held, so exclusion was not tried");
+        return;
+    default:
+        say_fault(telling);
+        return;
+    }
+}
+
 const struct check check_exercised = {
     .name = "exercised",
     .question = "Were there grants, contention, and did every fault strike while it mattered?",
@@ -212,8 +282,10 @@ const struct check check_exercised = {
           CHECK_WANTS(HISTORY_RELEASE) | CHECK_WANTS(HISTORY_FAULT_START) |
           CHECK_WANTS(HISTORY_FAULT_EFFECT) | CHECK_WANTS(HISTORY_FAULT_END),
     .follows = true,
+    .required = true,
     .bytes = exercised_bytes,
     .init = exercised_init,
     .step = exercised_step,
     .finish = exercised_finish,
+    .say = say_exercised,
 };

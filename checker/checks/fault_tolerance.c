@@ -1,7 +1,11 @@
 /* fault_tolerance.c: with a majority healthy, do grants go on? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum tolerance_reason { GRANTS_STOPPED = 1 };
 
 /*
  * Counts, for each resource, how long somebody healthy has been asking in vain while the lock was
@@ -238,6 +242,16 @@ static void tolerance_finish(void *state, const struct ledger *ledger)
     check_conclude(&tolerance->result);
 }
 
+static void say_tolerance(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    put_resource(telling, telling->resource);
+    text_add(text, " was asked for in vain for ");
+    put_length(text, telling->result->number[0]);
+    text_add(text, " although a majority of nodes was healthy; ttl + bound allow ");
+    put_length(text, telling->result->number[1]);
+}
+
 const struct check check_fault_tolerance = {
     .name = "fault_tolerance",
     .question = "With a majority healthy, do grants go on?",
@@ -252,4 +266,5 @@ const struct check check_fault_tolerance = {
     .init = tolerance_init,
     .step = tolerance_step,
     .finish = tolerance_finish,
+    .say = say_tolerance,
 };

@@ -1,7 +1,11 @@
 /* fence_order.c: are fences unique and growing in grant order? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum fence_reason { NOT_GROWING = 1, NOT_UNIQUE };
 
 /*
  * A grant that returned before another was asked for comes first; its fence must be smaller. Grants
@@ -131,6 +135,22 @@ static void fence_finish(void *state, const struct ledger *ledger)
     check_conclude(state);
 }
 
+static void say_fence(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct history_event *first = telling_evidence(telling, 0);
+    const struct history_event *second = telling_evidence(telling, 1);
+    put_granted(telling, second);
+    bool same = telling->result->reason == NOT_UNIQUE || first->fence == second->fence;
+    text_add(text,
+             same ? " with the same fence, %" PRId64 ", as " : " with fence %" PRId64 " after ",
+             second->fence);
+    put_client(telling, first->process);
+    if (!same) {
+        text_add(text, " with fence %" PRId64, first->fence);
+    }
+}
+
 const struct check check_fence_order = {
     .name = "fence_order",
     .question = "Are fences unique and growing in grant order?",
@@ -141,4 +161,5 @@ const struct check check_fence_order = {
     .init = fence_init,
     .step = fence_step,
     .finish = fence_finish,
+    .say = say_fence,
 };

@@ -1,9 +1,11 @@
 /* linearizable.c: is there a legal order of all operations, for a lock of leases? Live, and flat.
  */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/linear/steps/chain.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
 
 /*
  * Fast path P2a of docs/LINEARIZABLE.md over one seat for each client: a run gives each acquire a
@@ -211,6 +213,12 @@ static void linearizable_finish(void *memory, const struct ledger *ledger)
     check_conclude(&state->result);
 }
 
+static void say_linearizable(const struct telling *telling)
+{
+    text_add(telling->text, "no order of the operations is legal for a lock, because of these: ");
+    put_evidence(telling);
+}
+
 const struct check check_linearizable = {
     .name = "linearizable",
     .question = "Is there a legal order of all operations for a lock?",
@@ -222,4 +230,5 @@ const struct check check_linearizable = {
     .init = linearizable_init,
     .step = linearizable_step,
     .finish = linearizable_finish,
+    .say = say_linearizable,
 };

@@ -1,7 +1,14 @@
 /* loss_notice.c: was a holder told before another could be granted? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum loss_reason {
+    TOLD_LATE = 1, /* number[0]: how late */
+    NEVER_TOLD,    /* it left by itself, number[0] later, or was still inside at the end */
+};
 
 /*
  * A client inside its section believes that it holds the lock until the lock tells it otherwise, or
@@ -184,6 +191,25 @@ static void loss_finish(void *state, const struct ledger *ledger)
     check_conclude(&loss->result);
 }
 
+static void say_loss(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct history_event *grant = telling_evidence(telling, 0);
+    const struct history_event *other = telling_evidence(telling, 1);
+    put_client(telling, grant->process);
+    if (telling->result->reason == TOLD_LATE) {
+        text_add(text, " was told that it had lost ");
+    } else {
+        text_add(text, " was never told that it had lost ");
+    }
+    put_resource(telling, grant->resource);
+    text_add(text, telling->result->reason == TOLD_LATE ? " only " : ", and went on for ");
+    put_length(text, telling->result->number[0]);
+    text_add(text, " after ");
+    put_client(telling, other->process);
+    text_add(text, " had been granted it");
+}
+
 const struct check check_loss_notice = {
     .name = "loss_notice",
     .question = "Was a holder told before another could be granted?",
@@ -197,4 +223,5 @@ const struct check check_loss_notice = {
     .init = loss_init,
     .step = loss_step,
     .finish = loss_finish,
+    .say = say_loss,
 };

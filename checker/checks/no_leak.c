@@ -1,7 +1,14 @@
 /* no_leak.c: did a refused or failed acquire leave keys behind? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum leak_reason {
+    LEFT_TO_EXPIRE = 1, /* number[0]: how long it stood in the way */
+    STILL_THERE,        /* at the end, later than a ttl, or without an expiry */
+};
 
 /*
  * A key that was set for an acquire (or one attempt of it) that was not granted must be deleted by
@@ -79,6 +86,18 @@ static void leak_finish(void *state, const struct ledger *ledger)
     check_conclude(&leak->result);
 }
 
+static void say_leak(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct history_event *set = telling_evidence(telling, 0);
+    put_client(telling, set->process);
+    text_add(text, "'s acquire that was not granted left its key of ");
+    put_resource(telling, set->resource);
+    text_add(text, " on node %" PRId32 " for ", set->node + 1);
+    put_length(text, telling->result->number[0]);
+    text_add(text, telling->result->reason == STILL_THERE ? ", to the end of the run" : "");
+}
+
 const struct check check_no_leak = {
     .name = "no_leak",
     .question = "Did a refused or failed acquire leave keys behind?",
@@ -89,4 +108,5 @@ const struct check check_no_leak = {
     .init = leak_init,
     .step = leak_step,
     .finish = leak_finish,
+    .say = say_leak,
 };

@@ -1,7 +1,11 @@
 /* ownership.c: did anyone delete or extend a key that another owned? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum ownership_reason { DELETED_ANOTHERS = 1, EXTENDED_ANOTHERS, OVERWROTE_ANOTHERS };
 
 struct ownership {
     struct check_result result;
@@ -78,6 +82,27 @@ static void ownership_finish(void *state, const struct ledger *ledger)
     check_conclude(state);
 }
 
+static void say_ownership(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct history_event *command =
+        telling_evidence(telling, telling->result->evidence_count - 1u);
+    const char *did = telling->result->reason == DELETED_ANOTHERS    ? " deleted "
+                      : telling->result->reason == EXTENDED_ANOTHERS ? " extended "
+                                                                     : " overwrote ";
+    put_client(telling, command->process);
+    text_add(text, "%s", did);
+    if (telling->result->evidence_count > 1) {
+        put_client(telling, (int32_t)telling->result->number[1]);
+        text_add(text, "'s key of ");
+    } else {
+        text_add(text, "another's key of ");
+    }
+    put_resource(telling, command->resource);
+    text_add(text, " on node %" PRId32 " at ", command->node + 1);
+    put_time(text, command->time_ns);
+}
+
 const struct check check_ownership = {
     .name = "ownership",
     .question = "Did anyone delete or extend a key that another owned?",
@@ -89,4 +114,5 @@ const struct check check_ownership = {
     .init = ownership_init,
     .step = ownership_step,
     .finish = ownership_finish,
+    .say = say_ownership,
 };

@@ -1,7 +1,17 @@
 /* result_truth.c: did the lock's answer contradict its effect? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum truth_reason {
+    GRANTED_WITHOUT_MAJORITY = 1, /* number[0]: nodes that set the key, number[1]: needed */
+    RELEASED_BUT_KEPT,            /* ok, but a majority still has the key */
+    NOT_RELEASED_BUT_HELD,        /* "not held", but a majority had the key all along */
+    REFUSED_BUT_KEPT,             /* a majority had the key until its ttl ran out */
+    EXTENDED_BUT_REMADE,          /* keys were gone and set anew; number[0]: that had stayed */
+};
 
 struct result_truth {
     struct check_result result;
@@ -148,6 +158,47 @@ static void truth_finish(void *state, const struct ledger *ledger)
     check_conclude(state);
 }
 
+static void say_truth(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const int64_t *number = telling->result->number;
+    const struct history_event *event = telling_operation(telling);
+    put_client(telling, event->process);
+    switch (telling->result->reason) {
+    case GRANTED_WITHOUT_MAJORITY:
+        text_add(text, " was granted ");
+        put_resource(telling, event->resource);
+        text_add(text, " with %" PRId64 " of the %" PRId64 " keys that make a majority", number[0],
+                 number[1]);
+        return;
+    case RELEASED_BUT_KEPT:
+        text_add(text, "'s release of ");
+        put_resource(telling, event->resource);
+        text_add(text, " said done, but %" PRId64 " nodes still have its key", number[0]);
+        return;
+    case NOT_RELEASED_BUT_HELD:
+        text_add(text, "'s release of ");
+        put_resource(telling, event->resource);
+        text_add(text, " said that nothing was held, but %" PRId64 " nodes have its key",
+                 number[0]);
+        return;
+    case EXTENDED_BUT_REMADE:
+        text_add(text, " was told that its lease of ");
+        put_resource(telling, event->resource);
+        text_add(text,
+                 " goes on, but only %" PRId64 " of the %" PRId64
+                 " keys that make a majority had stayed; the others were gone and set anew",
+                 number[0], number[1]);
+        return;
+    default:
+        text_add(text, " was refused ");
+        put_resource(telling, event->resource);
+        text_add(text, ", but a majority of nodes kept its key for another ");
+        put_length(text, number[0]);
+        return;
+    }
+}
+
 const struct check check_result_truth = {
     .name = "result_truth",
     .question = "Did the lock's answer contradict its effect?",
@@ -159,4 +210,5 @@ const struct check check_result_truth = {
     .init = truth_init,
     .step = truth_step,
     .finish = truth_finish,
+    .say = say_truth,
 };

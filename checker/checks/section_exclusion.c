@@ -1,7 +1,11 @@
 /* section_exclusion.c: were two clients inside the section at once, however late? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum section_reason { TWO_INSIDE = 1 };
 
 /* A client that leaves at the very time at which another enters does not meet it. */
 enum { INSIDERS_MAX = 4 }; /* followed of one resource; the violation shows at the second */
@@ -118,6 +122,22 @@ static void section_finish(void *state, const struct ledger *ledger)
     check_conclude(&section->result);
 }
 
+static void say_section(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct history_event *first = telling_evidence(telling, 0);
+    const struct history_event *second = telling_evidence(telling, 1);
+    put_client(telling, second->process);
+    text_add(text, " entered the section of ");
+    put_resource(telling, second->resource);
+    text_add(text, " at ");
+    put_time(text, second->time_ns);
+    text_add(text, " while ");
+    put_client(telling, first->process);
+    text_add(text, " was still inside, since ");
+    put_time(text, first->time_ns);
+}
+
 const struct check check_section_exclusion = {
     .name = "section_exclusion",
     .question = "Were two clients inside the section at once, however late?",
@@ -129,4 +149,5 @@ const struct check check_section_exclusion = {
     .init = section_init,
     .step = section_step,
     .finish = section_finish,
+    .say = say_section,
 };

@@ -1,7 +1,11 @@
 /* store_integrity.c: was a stale write accepted, or an update lost? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum store_reason { LOST_UPDATE = 1, STALE_WRITE };
 
 /*
  * The store numbers its versions, so the order of writes is known whatever the order of their
@@ -154,6 +158,34 @@ static void store_finish(void *state, const struct ledger *ledger)
     check_conclude(state);
 }
 
+static void say_store(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct history_event *one = telling_evidence(telling, 0);
+    const struct history_event *two = telling_evidence(telling, 1);
+    bool first_is_it = one->version == telling->result->number[0];
+    const struct history_event *write = two == NULL || first_is_it ? one : two;
+    const struct history_event *other = write == one ? two : one;
+    put_client(telling, write->process);
+    if (telling->result->reason == STALE_WRITE && other != NULL) {
+        text_add(text, " wrote version %" PRId64 " of ", write->version);
+        put_resource(telling, write->resource);
+        text_add(text, " under an older grant than ");
+        put_client(telling, other->process);
+        text_add(text, ", who had written version %" PRId64, other->version);
+        return;
+    }
+    text_add(text, " read version %" PRId64 " of ", write->basis);
+    put_resource(telling, write->resource);
+    text_add(text, " and wrote version %" PRId64 ", which lost ", write->version);
+    if (other != NULL) {
+        text_add(text, "version %" PRId64 " of ", other->version);
+        put_client(telling, other->process);
+    } else {
+        text_add(text, "version %" PRId64 " unread", write->version - 1);
+    }
+}
+
 const struct check check_store_integrity = {
     .name = "store_integrity",
     .question = "Was a stale write accepted, or an update lost?",
@@ -164,4 +196,5 @@ const struct check check_store_integrity = {
     .init = store_init,
     .step = store_step,
     .finish = store_finish,
+    .say = say_store,
 };

@@ -1,7 +1,17 @@
 /* validity.c: did a promise outlive the majority of keys behind it? */
-#include "checker/checks/reasons.h"
-#include "checker/checks/rows.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum validity_reason {
+    SPENT_WHEN_GRANTED = 1, /* the promised end had passed when the grant returned */
+    SPENT_WHEN_EXTENDED,    /* ... when the extension returned */
+    NO_MAJORITY_WHEN_GRANTED,
+    NO_MAJORITY_WHEN_EXTENDED,
+    MAJORITY_LOST, /* while the lease ran; number[0]: how long it still ran */
+};
 
 struct validity {
     struct check_result result;
@@ -129,6 +139,35 @@ static void validity_finish(void *state, const struct ledger *ledger)
     check_conclude(state);
 }
 
+static void say_validity(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct history_event *grant = telling_operation(telling);
+    int64_t left_ns = telling->result->number[0];
+    if (telling->result->reason == SPENT_WHEN_GRANTED) {
+        put_granted(telling, grant);
+        text_add(text, " with a lease that had ended ");
+        put_length(text, -left_ns);
+        text_add(text, " before");
+        return;
+    }
+    put_client(telling, grant->process);
+    text_add(text, "'s lease of ");
+    put_resource(telling, grant->resource);
+    if (telling->result->reason == SPENT_WHEN_EXTENDED) {
+        text_add(text, " was extended at ");
+        put_time(text, telling_evidence(telling, 1)->time_ns);
+        text_add(text, " to a time that had passed ");
+        put_length(text, -left_ns);
+        text_add(text, " before");
+        return;
+    }
+    text_add(text, " was to run for another ");
+    put_length(text, left_ns);
+    text_add(text, " when only %" PRId64 " of %" PRId32 " nodes had its key",
+             telling->result->number[1], telling->history->header->node_count);
+}
+
 const struct check check_validity = {
     .name = "validity",
     .question = "Did a promise outlive the majority of keys behind it?",
@@ -141,4 +180,5 @@ const struct check check_validity = {
     .init = validity_init,
     .step = validity_step,
     .finish = validity_finish,
+    .say = say_validity,
 };

@@ -3,7 +3,6 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
-#include "checker/explain/explain_headlines.h"
 #include "checker/explain/explain_words.h"
 
 #include <inttypes.h>
@@ -45,6 +44,32 @@ static struct telling telling_of(const struct explain_history *history, const st
     struct telling telling = {.history = history, .check = check, .result = result, .text = text};
     telling_cast(&telling);
     return telling;
+}
+
+static bool evidence_is_there(const struct telling *telling)
+{
+    for (uint32_t i = 0; i < telling->result->evidence_count; i++) {
+        if (telling_evidence(telling, i) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void put_headline(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct check_result *result = telling->result;
+    text_add(text, "%s: ", telling->check->name);
+    if (result->reason == CHECK_REASON_LIMIT) {
+        text_add(text, "the history has more clients, resources or faults than this check follows");
+    } else if (result->verdict == VERDICT_PASS || result->verdict == VERDICT_NOTHING) {
+        text_add(text, "%" PRIu64 " judged, none violated", result->judged);
+    } else if (evidence_is_there(telling)) {
+        telling->check->say(telling);
+    } else {
+        put_evidence(telling);
+    }
 }
 
 void explain_headline(const struct explain_history *history, const struct check *check,

@@ -15,6 +15,16 @@ const struct history_event *telling_evidence(const struct telling *telling, uint
     return &telling->history->events[telling->result->evidence[i]];
 }
 
+const struct history_event *telling_operation(const struct telling *telling)
+{
+    const struct history_event *operation = telling_evidence(telling, 0);
+    for (uint32_t i = 0; i < telling->result->evidence_count; i++) {
+        const struct history_event *event = telling_evidence(telling, i);
+        operation = event->kind == HISTORY_OP ? event : operation;
+    }
+    return operation;
+}
+
 const struct history_event *telling_fault(const struct telling *telling, int32_t fault)
 {
     for (size_t i = 0; i < telling->history->count; i++) {
@@ -282,6 +292,30 @@ void put_event(const struct telling *telling, const struct history_event *event)
         break;
     }
     UNREACHABLE();
+}
+
+void put_granted(const struct telling *telling, const struct history_event *grant)
+{
+    put_client(telling, grant->process);
+    text_add(telling->text,
+             grant->f == HISTORY_EXTEND ? " was given more time on " : " was granted ");
+    put_resource(telling, grant->resource);
+    text_add(telling->text, " at ");
+    put_time(telling->text, grant->time_ns);
+}
+
+void put_evidence(const struct telling *telling)
+{
+    for (uint32_t i = 0; i < telling->result->evidence_count; i++) {
+        const struct history_event *event = telling_evidence(telling, i);
+        if (event == NULL) {
+            continue;
+        }
+        text_add(telling->text, "%s", i == 0 ? "" : "; ");
+        put_event(telling, event);
+        text_add(telling->text, " at ");
+        put_time(telling->text, event->time_ns);
+    }
 }
 
 /* ---- ends of keys ---------------------------------------------------------------------------- */

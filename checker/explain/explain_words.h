@@ -26,6 +26,9 @@ struct telling {
 /* The i-th piece of evidence; NULL if it is not in the history. */
 const struct history_event *telling_evidence(const struct telling *telling, uint32_t i);
 
+/* The last operation of the evidence: a grant may stand before the ends of its keys or behind. */
+const struct history_event *telling_operation(const struct telling *telling);
+
 /* The first event of a fault; NULL if it never began. */
 const struct history_event *telling_fault(const struct telling *telling, int32_t fault);
 
@@ -41,6 +44,12 @@ void put_fault(const struct telling *telling, const struct history_event *event)
 
 /* What an event says, as a clause: "client 2 is granted r0 until 2.000 s". */
 void put_event(const struct telling *telling, const struct history_event *event);
+
+/* "client 2 was granted r0 at 1.204 s", or "was given more time on". */
+void put_granted(const struct telling *telling, const struct history_event *grant);
+
+/* All of the evidence, as clauses: for what has no sentence of its own. */
+void put_evidence(const struct telling *telling);
 
 /* The same for a key on several nodes: "the keys of r0 on nodes 1 and 2: expired (ttl)". */
 void put_node_event(const struct telling *telling, const struct history_event *event,

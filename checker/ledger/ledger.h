@@ -65,10 +65,7 @@ struct ledger_claim {
     uint64_t granted_index;
     int64_t granted_ns;
     int64_t until_ns; /* TIME_NEVER without a promise */
-    uint64_t over_index;
-    int64_t over_ns; /* TIME_NEVER: not released, told or killed yet */
-    uint64_t told_index;
-    int64_t told_ns;
+    int64_t over_ns;  /* TIME_NEVER: not released, told or killed yet */
     uint64_t refused_index;
     int64_t refused_ns;
 };
@@ -106,16 +103,12 @@ struct ledger_process {
     uint8_t open_f;
     uint16_t open_flags;
     uint32_t open_resource;
-    uint32_t section_resource;
     uint64_t open_index; /* of the invoke; stays after the end */
     int64_t open_ns;
-    uint64_t enter_index;
-    int64_t enter_ns;
 };
 
 struct ledger_resource {
-    uint32_t running; /* newest running lease: claim index + 1 */
-    uint32_t grants;
+    uint32_t running;   /* newest running lease: claim index + 1 */
     int64_t granted_ns; /* last */
     uint64_t granted_index;
     int32_t granted_process;
@@ -135,8 +128,7 @@ struct ledger_fault {
     uint64_t nodes; /* bit n */
     int64_t start_ns;
     int64_t end_ns; /* TIME_NEVER: not yet */
-    uint64_t start_index;
-    int64_t asked; /* number[0] of its start: of a clock's rate, millionths */
+    int64_t asked;  /* number[0] of its start: of a clock's rate, millionths */
 };
 
 struct ledger {
@@ -153,15 +145,11 @@ struct ledger {
     bool has_notices; /* a loss notice was seen */
     bool promises;    /* the header says so */
     bool healed;
-    bool ended;
-    uint8_t end_cause;
     int64_t ttl_ns;
     int64_t bound_ns;
     int64_t now_ns;
     int64_t healed_ns;
     uint64_t healed_index;
-    int64_t ended_ns;
-    uint64_t ended_index;
     uint64_t last_index;
     uint64_t grants;
     uint32_t faults_active;

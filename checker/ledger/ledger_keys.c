@@ -1,6 +1,8 @@
 /* ledger_keys.c: follows the keys on the nodes and which claim each stands behind. */
+#include "checker/ledger/ledger_keys.h"
+
 #include "base/assert.h"
-#include "checker/ledger/ledger_step.h"
+#include "checker/ledger/ledger_claims.h"
 
 /* A set that arrives when its acquire is over belongs to a grant that still stands, or to nothing.
  */

@@ -1,81 +1,8 @@
 /* ledger_leases.c: follows grants, extensions, releases, notices and deaths. */
-#include "checker/ledger/ledger_step.h"
+#include "checker/ledger/ledger_leases.h"
 
-static void running_drop(struct ledger *ledger, struct ledger_claim *claim)
-{
-    if (!claim->listed) {
-        return;
-    }
-    struct ledger_resource *resource = ledger_resource_at(ledger, claim->resource);
-    uint32_t *link = &resource->running;
-    while (ledger_claim_at(ledger, *link - 1) != claim) {
-        link = &ledger_claim_at(ledger, *link - 1)->next;
-    }
-    *link = claim->next;
-    claim->next = 0;
-    claim->listed = false;
-}
-
-/* Put a lease before the others of its resource, and drop those that have run out. */
-static void running_add(struct ledger *ledger, struct ledger_claim *claim)
-{
-    struct ledger_resource *resource = ledger_resource_at(ledger, claim->resource);
-    uint32_t *link = &resource->running;
-    while (*link != 0) {
-        struct ledger_claim *other = ledger_claim_at(ledger, *link - 1);
-        if (other == claim || !ledger_running(ledger, other)) {
-            *link = other->next;
-            other->next = 0;
-            other->listed = false;
-        } else {
-            link = &other->next;
-        }
-    }
-    uint32_t index = ledger_claim_index(ledger, claim);
-    claim->next = resource->running;
-    resource->running = index + 1;
-    claim->listed = true;
-}
-
-/* Whether `a` is to be forgotten before `b`: one without keys first, then the one at rest longest.
- */
-static bool claim_matters_less(const struct ledger_claim *a, const struct ledger_claim *b)
-{
-    if ((a->present == 0) != (b->present == 0)) {
-        return a->present == 0;
-    }
-    return a->stamp < b->stamp;
-}
-
-/* A client's late requests can make many claims at once; the one that matters least is forgotten.
- */
-struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot)
-{
-    struct ledger_claim *oldest = NULL;
-    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
-        struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
-        if (claim->state == CLAIM_FREE) {
-            oldest = claim;
-            break;
-        }
-        bool held = ledger_running(ledger, claim);
-        if (!held && (oldest == NULL || claim_matters_less(claim, oldest))) {
-            oldest = claim;
-        }
-    }
-    if (oldest == NULL) {
-        ledger->overflow = true;
-        oldest = ledger_claim_at(ledger, slot * LEDGER_CLAIMS);
-    } else if (oldest->state == CLAIM_ASKED && oldest->present != 0) {
-        ledger->overflow = true; /* it may yet be granted: what is judged from here on is unsure */
-    }
-    running_drop(ledger, oldest);
-    memset(oldest, 0, ledger->claim_bytes);
-    oldest->process = ledger_process_at(ledger, slot)->process;
-    oldest->until_ns = TIME_NEVER;
-    oldest->over_ns = TIME_NEVER;
-    return oldest;
-}
+#include "checker/ledger/ledger_claims.h"
+#include "checker/ledger/ledger_keys.h"
 
 /* The claim that an acquire's ok is about: by its value, or by what was set since it was asked. */
 static struct ledger_claim *claim_of_grant(struct ledger *ledger, uint32_t slot,
@@ -108,7 +35,7 @@ static struct ledger_claim *claim_of_grant(struct ledger *ledger, uint32_t slot,
 static void step_granted(struct ledger *ledger, uint32_t slot, const struct history_event *event)
 {
     struct ledger_claim *claim = claim_of_grant(ledger, slot, event);
-    running_drop(ledger, claim);
+    ledger_running_drop(ledger, claim);
     claim->state = CLAIM_GRANTED;
     claim->resource = event->resource;
     claim->stamp = event->index;
@@ -121,9 +48,8 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->over_ns = TIME_NEVER;
     claim->told = false;
     claim->fresh_index = event->index;
-    running_add(ledger, claim);
+    ledger_running_add(ledger, claim);
     struct ledger_resource *resource = ledger_resource_at(ledger, event->resource);
-    resource->grants++;
     resource->granted_ns = event->time_ns;
     resource->granted_index = event->index;
     resource->granted_process = event->process;
@@ -148,11 +74,10 @@ static void claim_end(struct ledger *ledger, struct ledger_claim *claim, enum cl
 {
     if (claim->over == OVER_NOT) {
         claim->over = (uint8_t)why;
-        claim->over_index = event->index;
         claim->over_ns = event->time_ns;
     }
     claim->stamp = event->index;
-    running_drop(ledger, claim);
+    ledger_running_drop(ledger, claim);
 }
 
 static struct ledger_claim *held_claim(struct ledger *ledger, const struct history_event *event)
@@ -171,7 +96,7 @@ static void step_extended(struct ledger *ledger, const struct history_event *eve
     claim->stamp = event->index;
     if (lapsed && ledger_running(ledger, claim)) {
         claim->fresh_index = event->index;
-        running_add(ledger, claim);
+        ledger_running_add(ledger, claim);
     }
 }
 
@@ -214,13 +139,7 @@ void ledger_step_section(struct ledger *ledger, const struct history_event *even
     if (slot == ledger->process_count) {
         return;
     }
-    struct ledger_process *process = ledger_process_at(ledger, slot);
-    process->inside = event->f == HISTORY_ENTER;
-    process->section_resource = event->resource;
-    if (process->inside) {
-        process->enter_index = event->index;
-        process->enter_ns = event->time_ns;
-    }
+    ledger_process_at(ledger, slot)->inside = event->f == HISTORY_ENTER;
 }
 
 void ledger_step_notice(struct ledger *ledger, const struct history_event *event)
@@ -229,8 +148,6 @@ void ledger_step_notice(struct ledger *ledger, const struct history_event *event
     struct ledger_claim *claim = held_claim(ledger, event);
     if (claim != NULL) {
         claim->told = true;
-        claim->told_index = event->index;
-        claim->told_ns = event->time_ns;
         claim_end(ledger, claim, OVER_TOLD, event);
     }
 }

@@ -11,6 +11,7 @@
 #define TESTS_CHECKER_STORY_H
 
 #include "base/arena.h"
+#include "checker/explain/explain.h"
 #include "checker/judge.h"
 #include "history/reader.h"
 
@@ -80,8 +81,10 @@ static inline struct check_result story_judge(const struct story *story, const c
     struct judge *judge = judge_init(memory, &story->header, bit);
     for (size_t i = 0; i < story->count; i++) {
         judge_event(judge, &story->events[i]);
+        judge_assert_valid(judge);
     }
     judge_finish(judge);
+    judge_assert_valid(judge);
     struct check_result result = *judge_result(judge, (size_t)__builtin_ctzll(bit));
     cr_assert_eq(judge_failed(judge), result.verdict == VERDICT_FAIL);
     memory_release(memory);
@@ -94,6 +97,40 @@ static inline struct check_result judge_lines(const char *check, const char *lin
     static struct story story;
     story_read(&story, lines);
     return story_judge(&story, check);
+}
+
+static inline struct explain_history story_history(const struct story *story)
+{
+    return (struct explain_history){
+        .header = &story->header, .events = story->events, .count = story->count};
+}
+
+/* The story that a check tells of a history. */
+static inline const char *tell(const char *check, const char *lines)
+{
+    static struct story story;
+    static char memory[8192];
+    story_read(&story, lines);
+    struct check_result result = story_judge(&story, check);
+    struct explain_history history = story_history(&story);
+    struct text text = text_over(memory, sizeof memory);
+    explain_story(&history, check_find(check), &result, &text);
+    cr_assert_not(text.cut);
+    return memory;
+}
+
+/* Its headline alone: what went wrong, or what is missing. */
+static inline const char *headline(const char *check, const char *lines)
+{
+    static struct story story;
+    static char memory[1024];
+    story_read(&story, lines);
+    struct check_result result = story_judge(&story, check);
+    struct explain_history history = story_history(&story);
+    struct text text = text_over(memory, sizeof memory);
+    explain_headline(&history, check_find(check), &result, &text);
+    cr_assert_not(text.cut);
+    return memory;
 }
 
 /* Short forms of the events of one resource; times in milliseconds, ends in milliseconds. */

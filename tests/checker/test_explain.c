@@ -1,22 +1,5 @@
 /* test_explain.c: whole stories, as a stranger reads them. */
-#include "checker/explain/explain.h"
 #include "tests/checker/story.h"
-
-static char story_memory[8192];
-
-/* The story that a check tells of a history. */
-static const char *tell(const char *check, const char *lines)
-{
-    static struct story story;
-    story_read(&story, lines);
-    struct check_result result = story_judge(&story, check);
-    struct explain_history history = {
-        .header = &story.header, .events = story.events, .count = story.count};
-    struct text text = text_over(story_memory, sizeof story_memory);
-    explain_story(&history, check_find(check), &result, &text);
-    cr_assert_not(text.cut);
-    return story_memory;
-}
 
 #define BARE           "{'format':'picklock-history','version':1}\n"
 #define CLIENT_1_HOLDS ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 1000)
@@ -275,19 +258,6 @@ Test(explain, tells_of_leak)
         "Blame: the library. It broke its own algorithm; no fault in this run excuses it.\n"
         "What to do: report it, with this history.\n";
     cr_assert_str_eq(tell("no_leak", lines), expected);
-}
-
-/* The sentence alone. */
-static const char *headline(const char *check, const char *lines)
-{
-    static struct story story;
-    story_read(&story, lines);
-    struct check_result result = story_judge(&story, check);
-    struct explain_history history = {
-        .header = &story.header, .events = story.events, .count = story.count};
-    struct text text = text_over(story_memory, sizeof story_memory);
-    explain_headline(&history, check_find(check), &result, &text);
-    return story_memory;
 }
 
 Test(explain, headline_of_a_grant_whose_keys_had_ended_before_names_its_client)

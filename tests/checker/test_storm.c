@@ -102,8 +102,10 @@ Test(storm, every_verdict_has_its_evidence_and_every_story_is_told)
         struct judge *judge = judge_init(memory_resize(NULL, bytes), &storm.header, JUDGE_ALL);
         for (size_t i = 0; i < storm.count; i++) {
             judge_event(judge, &storm.events[i]);
+            judge_assert_valid(judge);
         }
         judge_finish(judge);
+        judge_assert_valid(judge);
         struct explain_history history = {
             .header = &storm.header, .events = storm.events, .count = storm.count};
         const struct check_result *results[32];

@@ -1,15 +1,17 @@
-/* ledger_step.h: the parts of ledger_step, each over one kind of event. */
-#ifndef CHECKER_LEDGER_STEP_H
-#define CHECKER_LEDGER_STEP_H
+/*
+ * ledger_claims.h: the ledger's lowest part: the slot of a process, its claims, the running leases.
+ *
+ * The parts stand on each other in one order, which `make arrows` holds:
+ *
+ *     ledger.c --> ledger_leases --> ledger_keys --> ledger_claims --> ledger.h
+ *        '-------> ledger_faults ------------------------------------> ledger.h
+ */
+#ifndef CHECKER_LEDGER_CLAIMS_H
+#define CHECKER_LEDGER_CLAIMS_H
 
 #include "checker/ledger/ledger.h"
 
-void ledger_step_operation(struct ledger *ledger, const struct history_event *event);
-void ledger_step_section(struct ledger *ledger, const struct history_event *event);
-void ledger_step_notice(struct ledger *ledger, const struct history_event *event);
-void ledger_step_lease(struct ledger *ledger, const struct history_event *event);
-void ledger_step_client(struct ledger *ledger, const struct history_event *event);
-void ledger_step_node(struct ledger *ledger, const struct history_event *event);
+enum { LEDGER_SLOTS = 2 * LEDGER_CLIENTS }; /* places for processes that are not counted */
 
 /* The slot of a process, given one if it is new; process_count, and overflow, if there is none. */
 uint32_t ledger_slot_take(struct ledger *ledger, int32_t process);
@@ -18,9 +20,11 @@ uint32_t ledger_slot_take(struct ledger *ledger, int32_t process);
  */
 struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot);
 
-/* An acquire has ended: so have the questions about the keys that it set. */
-void ledger_keys_answered(struct ledger *ledger, const struct history_event *event,
-                          const struct ledger_claim *granted);
+/* Put a lease before the others of its resource, and drop those that have run out. */
+void ledger_running_add(struct ledger *ledger, struct ledger_claim *claim);
+
+/* Take a lease from those of its resource; nothing if it is not among them. */
+void ledger_running_drop(struct ledger *ledger, struct ledger_claim *claim);
 
 static inline uint32_t ledger_claim_index(const struct ledger *ledger,
                                           const struct ledger_claim *claim)

@@ -1,0 +1,177 @@
+/* ledger_claims.c: who is who, and which claim is whose. */
+#include "checker/ledger/ledger_claims.h"
+
+/* Where an uncounted process stands in the slots, or would. */
+static uint32_t *slot_of(const struct ledger *ledger, int32_t process)
+{
+    uint32_t *slots = ledger_at(ledger, ledger->slots_at);
+    uint32_t at = ((uint32_t)process * 2654435761u) % LEDGER_SLOTS;
+    while (slots[at] != 0 && ledger_process_at(ledger, slots[at] - 1)->process != process) {
+        at = (at + 1) % LEDGER_SLOTS;
+    }
+    return &slots[at];
+}
+
+uint32_t ledger_slot(const struct ledger *ledger, int32_t process)
+{
+    if (process < 0) {
+        return ledger->process_count;
+    }
+    if (ledger->processes_counted) {
+        return (uint32_t)process < ledger->process_count ? (uint32_t)process
+                                                         : ledger->process_count;
+    }
+    uint32_t slot = *slot_of(ledger, process);
+    return slot == 0 ? ledger->process_count : slot - 1;
+}
+
+const struct ledger_process *ledger_process(const struct ledger *ledger, int32_t process)
+{
+    uint32_t slot = ledger_slot(ledger, process);
+    return slot == ledger->process_count ? NULL : ledger_process_at(ledger, slot);
+}
+
+uint32_t ledger_slot_take(struct ledger *ledger, int32_t process)
+{
+    uint32_t slot = ledger_slot(ledger, process);
+    if (slot < ledger->process_count) {
+        ledger_process_at(ledger, slot)->process = process;
+        return slot;
+    }
+    if (process < 0) {
+        return slot;
+    }
+    if (ledger->processes_counted) {
+        ledger->overflow = true;
+        return slot;
+    }
+    if (ledger->slots_used < ledger->process_count) {
+        uint32_t *place = slot_of(ledger, process);
+        slot = ledger->slots_used++;
+        ledger_process_at(ledger, slot)->process = process;
+        *place = slot + 1;
+        return slot;
+    }
+    ledger->overflow = true;
+    return slot;
+}
+
+const struct ledger_claim *ledger_find(const struct ledger *ledger, int32_t process,
+                                       const struct history_value *value)
+{
+    uint32_t slot = ledger_slot(ledger, process);
+    if (slot == ledger->process_count) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
+        struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        if (claim->state != CLAIM_FREE && claim->has_value &&
+            memcmp(&claim->value, value, sizeof *value) == 0) {
+            return claim;
+        }
+    }
+    return NULL;
+}
+
+const struct ledger_claim *ledger_grant(const struct ledger *ledger, int32_t process,
+                                        uint32_t resource)
+{
+    uint32_t slot = ledger_slot(ledger, process);
+    const struct ledger_claim *newest = NULL;
+    for (uint32_t i = 0; slot < ledger->process_count && i < LEDGER_CLAIMS; i++) {
+        struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        if (claim->state == CLAIM_GRANTED && claim->resource == resource &&
+            (newest == NULL || claim->order > newest->order)) {
+            newest = claim;
+        }
+    }
+    return newest;
+}
+
+const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
+                                            const struct ledger_key *key)
+{
+    if (key->claim == 0) {
+        return NULL;
+    }
+    const struct ledger_claim *claim = ledger_claim_at(ledger, key->claim - 1);
+    bool same = claim->state != CLAIM_FREE && claim->has_value && claim->process == key->process &&
+                memcmp(&claim->value, &key->value, sizeof key->value) == 0;
+    return same ? claim : NULL;
+}
+
+void ledger_running_drop(struct ledger *ledger, struct ledger_claim *claim)
+{
+    if (!claim->listed) {
+        return;
+    }
+    struct ledger_resource *resource = ledger_resource_at(ledger, claim->resource);
+    uint32_t *link = &resource->running;
+    while (ledger_claim_at(ledger, *link - 1) != claim) {
+        link = &ledger_claim_at(ledger, *link - 1)->next;
+    }
+    *link = claim->next;
+    claim->next = 0;
+    claim->listed = false;
+}
+
+/* Put a lease before the others of its resource, and drop those that have run out. */
+void ledger_running_add(struct ledger *ledger, struct ledger_claim *claim)
+{
+    struct ledger_resource *resource = ledger_resource_at(ledger, claim->resource);
+    uint32_t *link = &resource->running;
+    while (*link != 0) {
+        struct ledger_claim *other = ledger_claim_at(ledger, *link - 1);
+        if (other == claim || !ledger_running(ledger, other)) {
+            *link = other->next;
+            other->next = 0;
+            other->listed = false;
+        } else {
+            link = &other->next;
+        }
+    }
+    uint32_t index = ledger_claim_index(ledger, claim);
+    claim->next = resource->running;
+    resource->running = index + 1;
+    claim->listed = true;
+}
+
+/* Whether `a` is to be forgotten before `b`: one without keys first, then the one at rest longest.
+ */
+static bool claim_matters_less(const struct ledger_claim *a, const struct ledger_claim *b)
+{
+    if ((a->present == 0) != (b->present == 0)) {
+        return a->present == 0;
+    }
+    return a->stamp < b->stamp;
+}
+
+/* A client's late requests can make many claims at once; the one that matters least is forgotten.
+ */
+struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot)
+{
+    struct ledger_claim *oldest = NULL;
+    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
+        struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        if (claim->state == CLAIM_FREE) {
+            oldest = claim;
+            break;
+        }
+        bool held = ledger_running(ledger, claim);
+        if (!held && (oldest == NULL || claim_matters_less(claim, oldest))) {
+            oldest = claim;
+        }
+    }
+    if (oldest == NULL) {
+        ledger->overflow = true;
+        oldest = ledger_claim_at(ledger, slot * LEDGER_CLAIMS);
+    } else if (oldest->state == CLAIM_ASKED && oldest->present != 0) {
+        ledger->overflow = true; /* it may yet be granted: what is judged from here on is unsure */
+    }
+    ledger_running_drop(ledger, oldest);
+    memset(oldest, 0, ledger->claim_bytes);
+    oldest->process = ledger_process_at(ledger, slot)->process;
+    oldest->until_ns = TIME_NEVER;
+    oldest->over_ns = TIME_NEVER;
+    return oldest;
+}

@@ -1,0 +1,96 @@
+/* ledger_faults.c: follows which fault struck whom, and until when. */
+#include "checker/ledger/ledger_faults.h"
+
+bool ledger_fault_on_node(const struct ledger_fault *fault, int32_t node)
+{
+    bool everywhere = fault->nodes == 0 && fault->process == HISTORY_NOBODY;
+    bool named = (fault->nodes >> node & 1) != 0 && fault->process == HISTORY_NOBODY;
+    return everywhere || named;
+}
+
+bool ledger_fault_on_client(const struct ledger_fault *fault, int32_t process)
+{
+    bool everywhere = fault->nodes == 0 && fault->process == HISTORY_NOBODY;
+    return everywhere || fault->process == process || fault->process == LEDGER_SEVERAL;
+}
+
+bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
+                    int64_t to_ns)
+{
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        /* After one lost reply the link is back at once: what was owed can be sent again. */
+        bool passing = fault->kind == FAULT_LOSE_REPLY && fault->state == FAULT_ENDED &&
+                       fault->end_ns - fault->start_ns < LEDGER_PASSING_NS;
+        if (fault->state != FAULT_WAITING && !passing && fault->start_ns <= to_ns &&
+            fault->end_ns >= from_ns &&
+            (ledger_fault_on_node(fault, node) || ledger_fault_on_client(fault, process))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t kinds,
+                         int64_t from_ns, int64_t to_ns)
+{
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool in_time =
+            fault->state != FAULT_WAITING && fault->start_ns <= to_ns && fault->end_ns >= from_ns;
+        bool on_client = fault->process == process || fault->process == LEDGER_SEVERAL;
+        if (in_time && on_client && (kinds >> fault->kind & 1) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * What was on its way when a delay ended still comes late, and all that is behind it. Delays of
+ * one link add up; all of the run are taken, so that none is missed.
+ */
+static int64_t fault_lingers_ns(const struct ledger *ledger, const struct ledger_fault *ended)
+{
+    int64_t lingers_ns = 0;
+    if (ended->kind != FAULT_LATENCY && ended->kind != FAULT_DELAY_COMMAND) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool delays = fault->kind == FAULT_LATENCY || fault->kind == FAULT_DELAY_COMMAND;
+        if (delays && fault->state != FAULT_WAITING && fault->asked > 0) {
+            lingers_ns += fault->asked;
+        }
+    }
+    return lingers_ns;
+}
+
+void ledger_step_fault(struct ledger *ledger, const struct history_event *event)
+{
+    if (event->fault < 0 || (uint32_t)event->fault >= ledger->fault_count) {
+        ledger->overflow = true;
+        return;
+    }
+    struct ledger_fault *fault = ledger_fault_at(ledger, (uint32_t)event->fault);
+    fault->kind = event->fault_kind;
+    if (event->process != HISTORY_NOBODY) {
+        bool other = fault->process != HISTORY_NOBODY && fault->process != event->process;
+        fault->process = other ? LEDGER_SEVERAL : event->process;
+    }
+    fault->nodes |= event->node == HISTORY_NO_NODE ? 0 : UINT64_C(1) << event->node;
+    if (event->f == HISTORY_FAULT_END) {
+        ledger->faults_active -= fault->state == FAULT_ACTIVE ? 1 : 0;
+        fault->state = FAULT_ENDED;
+        fault->end_ns = event->time_ns + fault_lingers_ns(ledger, fault);
+        return;
+    }
+    fault->effect |= event->f == HISTORY_FAULT_EFFECT;
+    if (fault->state == FAULT_WAITING) {
+        fault->state = FAULT_ACTIVE;
+        fault->start_ns = event->time_ns;
+        fault->asked = event->number[0];
+        fault->end_ns = TIME_NEVER;
+        ledger->faults_active++;
+    }
+}
