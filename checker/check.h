@@ -101,8 +101,7 @@ struct telling; /* explain/explain_words.h: one violation, and the words to tell
 struct check {
     const char *name;     /* as in scenario files */
     const char *question; /* one sentence */
-    uint32_t kinds;       /* bit k: step wants events of enum history_kind k, ... */
-    uint32_t fs;          /* ... of them only those whose f has its bit here; 0: all */
+    uint64_t wants;       /* bit f: step wants the events of this enum history_f */
     bool follows;         /* judges by the ledger: where that overflowed, a pass is unknown */
     bool required;        /* where a file expects nothing of it, all but a pass is unknown */
     size_t (*bytes)(const struct history_header *header);
@@ -113,9 +112,8 @@ struct check {
     void (*say)(const struct telling *telling);
 };
 
-/* Sets of kinds for `kinds`, and of enum history_f for `fs`. */
-#define CHECK_WANTS(kind) (UINT32_C(1) << (kind))
-#define CHECK_WANTS_ALL   ((UINT32_C(1) << HISTORY_KINDS) - 1)
+/* For sets of enum history_f, and of enum fault_kind. */
+#define CHECK_BIT(number) (UINT64_C(1) << (number))
 
 /* Every state begins with its result. */
 static inline const struct check_result *check_result(const void *state)

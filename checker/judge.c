@@ -7,7 +7,7 @@
 
 enum { JUDGE_CHECKS_MAX = 32, ALIGNMENT = 16 };
 
-_Static_assert(HISTORY_FS <= 32, "a bit for each f in check.fs");
+_Static_assert(HISTORY_FS <= 64, "a bit for each f in check.wants");
 
 struct judge {
     uint64_t checks; /* bit i: check i of the table runs */
@@ -49,15 +49,10 @@ static void *judge_state(const struct judge *judge, size_t index)
     return (char *)(uintptr_t)judge + judge->state_at[index];
 }
 
-/* An f belongs to one kind, so that the f of an event tells who wants it. */
 static void judge_dispatch(struct judge *judge, size_t index)
 {
-    const struct check *check = check_at(index);
-    uint32_t fs = check->fs != 0 ? check->fs : UINT32_MAX;
-    for (uint32_t f = 0; f < HISTORY_FS; f++) {
-        bool wanted =
-            (fs >> f & 1) != 0 && (check->kinds >> history_f_kind((enum history_f)f) & 1) != 0;
-        judge->wanting[f] |= (uint32_t)wanted << index;
+    for (uint64_t left = check_at(index)->wants; left != 0; left &= left - 1) {
+        judge->wanting[__builtin_ctzll(left)] |= UINT32_C(1) << index;
     }
 }
 

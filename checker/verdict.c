@@ -128,10 +128,10 @@ static uint64_t keys_at(const struct ledger *ledger, const struct ledger_claim *
 static struct blamed blame_keys_at(const struct ledger *ledger, const struct ledger_claim *claim,
                                    uint64_t index)
 {
-    if (ledger->node_count == 0 || !ledger->has_nodes) {
+    if (!ledger_watched(ledger, claim)) {
         return (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
     }
-    if (!claim->has_value || ledger_bits(claim->set) < ledger->quorum) {
+    if (ledger_bits(claim->set) < ledger->quorum) {
         return blamed_library();
     }
     /* The lock is to blame if it lost the majority without the help of what it could not know. */
@@ -169,11 +169,10 @@ struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim 
 struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_claim *first,
                             const struct ledger_claim *second)
 {
-    if (ledger->node_count == 0 || !ledger->has_nodes) {
+    if (!ledger_watched(ledger, first) || !ledger_watched(ledger, second)) {
         return (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
     }
-    bool second_had = second->has_value && ledger_bits(second->set) >= ledger->quorum;
-    if (!second_had) {
+    if (ledger_bits(second->set) < ledger->quorum) {
         return blamed_library();
     }
     /* Where the first had lost nothing, the second's keys were there before: its grant is late. */

@@ -142,8 +142,7 @@ static void say_deadlock(const struct telling *telling)
 const struct check check_deadlock_freedom = {
     .name = "deadlock_freedom",
     .question = "After the last heal, is the lock free again within ttl + bound?",
-    .kinds = CHECK_WANTS(HISTORY_OP),
-    .fs = CHECK_WANTS(HISTORY_ACQUIRE),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE),
     .follows = true,
     .bytes = deadlock_bytes,
     .init = deadlock_init,

@@ -133,9 +133,8 @@ static void say_exclusion(const struct telling *telling)
 const struct check check_exclusion = {
     .name = "exclusion",
     .question = "Did two leases, as promised to the holders, overlap in true time?",
-    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_NOTICE),
-    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_EXTEND) |
-          CHECK_WANTS(HISTORY_RELEASE) | CHECK_WANTS(HISTORY_LOST),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
+             CHECK_BIT(HISTORY_LOST),
     .follows = true,
     .bytes = exclusion_bytes,
     .init = exclusion_init,

@@ -277,10 +277,9 @@ static void say_exercised(const struct telling *telling)
 const struct check check_exercised = {
     .name = "exercised",
     .question = "Were there grants, contention, and did every fault strike while it mattered?",
-    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_FAULT),
-    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_EXTEND) |
-          CHECK_WANTS(HISTORY_RELEASE) | CHECK_WANTS(HISTORY_FAULT_START) |
-          CHECK_WANTS(HISTORY_FAULT_EFFECT) | CHECK_WANTS(HISTORY_FAULT_END),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
+             CHECK_BIT(HISTORY_FAULT_START) | CHECK_BIT(HISTORY_FAULT_EFFECT) |
+             CHECK_BIT(HISTORY_FAULT_END),
     .follows = true,
     .required = true,
     .bytes = exercised_bytes,

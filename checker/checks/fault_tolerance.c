@@ -255,12 +255,10 @@ static void say_tolerance(const struct telling *telling)
 const struct check check_fault_tolerance = {
     .name = "fault_tolerance",
     .question = "With a majority healthy, do grants go on?",
-    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_FAULT) | CHECK_WANTS(HISTORY_NOTICE) |
-             CHECK_WANTS(HISTORY_LEASE) | CHECK_WANTS(HISTORY_CLIENT),
-    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_EXTEND) |
-          CHECK_WANTS(HISTORY_RELEASE) | CHECK_WANTS(HISTORY_LOST) | CHECK_WANTS(HISTORY_MOVED) |
-          CHECK_WANTS(HISTORY_CLIENT_KILLED) | CHECK_WANTS(HISTORY_FAULT_START) |
-          CHECK_WANTS(HISTORY_FAULT_EFFECT) | CHECK_WANTS(HISTORY_FAULT_END),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
+             CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_MOVED) | CHECK_BIT(HISTORY_CLIENT_KILLED) |
+             CHECK_BIT(HISTORY_FAULT_START) | CHECK_BIT(HISTORY_FAULT_EFFECT) |
+             CHECK_BIT(HISTORY_FAULT_END),
     .follows = true,
     .bytes = tolerance_bytes,
     .init = tolerance_init,

@@ -154,8 +154,7 @@ static void say_fence(const struct telling *telling)
 const struct check check_fence_order = {
     .name = "fence_order",
     .question = "Are fences unique and growing in grant order?",
-    .kinds = CHECK_WANTS(HISTORY_OP),
-    .fs = CHECK_WANTS(HISTORY_ACQUIRE),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE),
     .follows = true,
     .bytes = fence_bytes,
     .init = fence_init,

@@ -222,9 +222,8 @@ static void say_linearizable(const struct telling *telling)
 const struct check check_linearizable = {
     .name = "linearizable",
     .question = "Is there a legal order of all operations for a lock?",
-    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_NOTICE) | CHECK_WANTS(HISTORY_LEASE),
-    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_EXTEND) |
-          CHECK_WANTS(HISTORY_RELEASE) | CHECK_WANTS(HISTORY_LOST) | CHECK_WANTS(HISTORY_MOVED),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
+             CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_MOVED),
     .follows = true,
     .bytes = linearizable_bytes,
     .init = linearizable_init,

@@ -213,11 +213,8 @@ static void say_loss(const struct telling *telling)
 const struct check check_loss_notice = {
     .name = "loss_notice",
     .question = "Was a holder told before another could be granted?",
-    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_SECTION) | CHECK_WANTS(HISTORY_NOTICE) |
-             CHECK_WANTS(HISTORY_CLIENT),
-    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_RELEASE) | CHECK_WANTS(HISTORY_ENTER) |
-          CHECK_WANTS(HISTORY_LEAVE) | CHECK_WANTS(HISTORY_LOST) |
-          CHECK_WANTS(HISTORY_CLIENT_KILLED),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_RELEASE) | CHECK_BIT(HISTORY_ENTER) |
+             CHECK_BIT(HISTORY_LEAVE) | CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_CLIENT_KILLED),
     .follows = true,
     .bytes = loss_bytes,
     .init = loss_init,

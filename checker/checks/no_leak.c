@@ -101,8 +101,7 @@ static void say_leak(const struct telling *telling)
 const struct check check_no_leak = {
     .name = "no_leak",
     .question = "Did a refused or failed acquire leave keys behind?",
-    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_NODE),
-    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_KEY_EXPIRED),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_KEY_EXPIRED),
     .follows = true,
     .bytes = leak_bytes,
     .init = leak_init,

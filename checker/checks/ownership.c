@@ -106,9 +106,8 @@ static void say_ownership(const struct telling *telling)
 const struct check check_ownership = {
     .name = "ownership",
     .question = "Did anyone delete or extend a key that another owned?",
-    .kinds = CHECK_WANTS(HISTORY_NODE),
-    .fs = CHECK_WANTS(HISTORY_KEY_DELETED) | CHECK_WANTS(HISTORY_KEY_EXTENDED) |
-          CHECK_WANTS(HISTORY_KEY_SET),
+    .wants = CHECK_BIT(HISTORY_KEY_DELETED) | CHECK_BIT(HISTORY_KEY_EXTENDED) |
+             CHECK_BIT(HISTORY_KEY_SET),
     .follows = true,
     .bytes = ownership_bytes,
     .init = ownership_init,

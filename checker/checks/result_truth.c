@@ -105,7 +105,7 @@ static void truth_operation(struct result_truth *truth, const struct ledger *led
         return;
     }
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
-    if (claim == NULL || !claim->has_value) {
+    if (claim == NULL || !ledger_watched(ledger, claim)) {
         return;
     }
     truth->result.judged++;
@@ -202,9 +202,8 @@ static void say_truth(const struct telling *telling)
 const struct check check_result_truth = {
     .name = "result_truth",
     .question = "Did the lock's answer contradict its effect?",
-    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_NODE),
-    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_RELEASE) |
-          CHECK_WANTS(HISTORY_EXTEND) | CHECK_WANTS(HISTORY_KEY_EXPIRED),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_RELEASE) | CHECK_BIT(HISTORY_EXTEND) |
+             CHECK_BIT(HISTORY_KEY_EXPIRED),
     .follows = true,
     .bytes = truth_bytes,
     .init = truth_init,

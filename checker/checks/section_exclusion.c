@@ -141,9 +141,7 @@ static void say_section(const struct telling *telling)
 const struct check check_section_exclusion = {
     .name = "section_exclusion",
     .question = "Were two clients inside the section at once, however late?",
-    .kinds = CHECK_WANTS(HISTORY_SECTION) | CHECK_WANTS(HISTORY_CLIENT),
-    .fs = CHECK_WANTS(HISTORY_ENTER) | CHECK_WANTS(HISTORY_LEAVE) |
-          CHECK_WANTS(HISTORY_CLIENT_KILLED),
+    .wants = CHECK_BIT(HISTORY_ENTER) | CHECK_BIT(HISTORY_LEAVE) | CHECK_BIT(HISTORY_CLIENT_KILLED),
     .follows = true,
     .bytes = section_bytes,
     .init = section_init,

@@ -77,11 +77,6 @@ static void validity_spent(struct validity *validity, const struct ledger *ledge
     check_fail(&validity->result, &finding);
 }
 
-static bool followed(const struct ledger *ledger, const struct ledger_claim *claim)
-{
-    return ledger->node_count > 0 && ledger->has_nodes && claim->has_value;
-}
-
 static void validity_operation(struct validity *validity, const struct ledger *ledger,
                                const struct history_event *event)
 {
@@ -98,7 +93,7 @@ static void validity_operation(struct validity *validity, const struct ledger *l
         validity_spent(validity, ledger, claim, event);
         return;
     }
-    if (!followed(ledger, claim)) {
+    if (!ledger_watched(ledger, claim)) {
         return;
     }
     validity->result.judged++;
@@ -171,10 +166,9 @@ static void say_validity(const struct telling *telling)
 const struct check check_validity = {
     .name = "validity",
     .question = "Did a promise outlive the majority of keys behind it?",
-    .kinds = CHECK_WANTS(HISTORY_OP) | CHECK_WANTS(HISTORY_NODE),
-    .fs = CHECK_WANTS(HISTORY_ACQUIRE) | CHECK_WANTS(HISTORY_EXTEND) |
-          CHECK_WANTS(HISTORY_KEY_DELETED) | CHECK_WANTS(HISTORY_KEY_EXPIRED) |
-          CHECK_WANTS(HISTORY_KEY_LOST) | CHECK_WANTS(HISTORY_KEY_EVICTED),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) |
+             CHECK_BIT(HISTORY_KEY_DELETED) | CHECK_BIT(HISTORY_KEY_EXPIRED) |
+             CHECK_BIT(HISTORY_KEY_LOST) | CHECK_BIT(HISTORY_KEY_EVICTED),
     .follows = true,
     .bytes = validity_bytes,
     .init = validity_init,

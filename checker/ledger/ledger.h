@@ -7,10 +7,12 @@
  * it"; the ledger keeps the answers once, as they are after the event that is being judged. Only
  * judge.c writes it.
  *
- * A *claim* is one value that a client tried to set: the keys that the nodes set for it and how
- * each of them ended, and, once an acquire has returned ok, the lease. A lease runs from the
- * grant's return to the earliest of release asked, loss notified, promised end; without a promised
- * end it also ends when its client is killed.
+ * A *claim* is one value that a client tried to set for a resource: the keys that the nodes set for
+ * it and how each of them ended, and, once an acquire has returned ok, the lease. Where the nodes
+ * do not show values, all keys that a client sets for a resource are one claim. A client that uses
+ * one value for several acquires has one claim, which begins anew with each of them: only the keys
+ * that are still there stay. A lease runs from the grant's return to the earliest of release asked,
+ * loss notified, promised end; without a promised end it also ends when its client is killed.
  *
  * Memory is one flat block without pointers, sized from the header. Where the header does not
  * count, the named limits below hold; what does not fit sets `overflow`, and a pass is then
@@ -36,9 +38,10 @@ enum {
 
 enum claim_state {
     CLAIM_FREE,
-    CLAIM_ASKED,   /* keys are set, no answer yet; or the answer was unknown */
+    CLAIM_ASKED,   /* keys are set, no answer yet */
     CLAIM_GRANTED, /* acquire returned ok */
     CLAIM_REFUSED, /* acquire returned fail */
+    CLAIM_UNKNOWN, /* acquire returned info: it may yet set keys */
 };
 
 enum claim_over { OVER_NOT, OVER_RELEASED, OVER_TOLD, OVER_KILLED };
@@ -49,7 +52,8 @@ struct ledger_claim {
     uint32_t resource;
     uint8_t state;        /* enum claim_state */
     uint8_t over;         /* enum claim_over */
-    bool has_value;       /* of the JSON line; else only its sets can name it */
+    bool has_value;       /* the nodes, or the grant, told the value */
+    bool other_value;     /* the grant told another value than its keys have */
     bool told;            /* a loss notice came, before or after the lease was over */
     bool listed;          /* among its resource's running leases */
     uint32_t next;        /* there: index + 1 */
@@ -57,6 +61,7 @@ struct ledger_claim {
     uint64_t present;     /* bit n: and it is still there */
     uint64_t remade;      /* bit n: it was gone, and was set for this value once more */
     uint64_t stamp;       /* index of the event that touched it last */
+    uint64_t serial;      /* of the claim among all claims, from 1 */
     uint64_t order;       /* of the grant among all grants, from 1 */
     uint64_t fresh_index; /* of the event that last made its lease run */
     int64_t fence;        /* 0: none */
@@ -81,14 +86,16 @@ struct ledger_end {
 };
 
 struct ledger_key {
-    struct history_value value;
-    int32_t process; /* who set it; HISTORY_NOBODY if unknown */
-    uint32_t claim;  /* index + 1; 0: unknown. May be another's by now: ledger_key_claim */
+    struct history_value value; /* all zero where it cannot be seen */
+    int32_t process;            /* who set it; HISTORY_NOBODY if unknown */
+    int32_t before;             /* who had set the key that this one took the place of */
+    uint32_t claim;             /* index + 1; 0: unknown. May be another's by now: */
+    uint64_t serial;            /* ... of the claim that it was: ledger_key_claim */
     bool present;
     bool came_back;  /* with a restart or a failover */
     bool missed;     /* a delete that named `named` found no such key */
     bool endless;    /* has no expiry */
-    uint8_t outcome; /* of the acquire that set it: enum claim_state; FREE: it ended unknown */
+    uint8_t outcome; /* of the acquire that set it: enum claim_state; FREE: not told by whom */
     uint64_t outcome_index;
     struct history_value named;
     uint64_t set_index;
@@ -109,6 +116,7 @@ struct ledger_process {
 
 struct ledger_resource {
     uint32_t running;   /* newest running lease: claim index + 1 */
+    bool keys_seen;     /* a key of it was set by a client that is known */
     int64_t granted_ns; /* last */
     uint64_t granted_index;
     int32_t granted_process;
@@ -152,6 +160,7 @@ struct ledger {
     uint64_t healed_index;
     uint64_t last_index;
     uint64_t grants;
+    uint64_t claims; /* made so far */
     uint32_t faults_active;
     uint32_t claims_at; /* offsets from the ledger's first byte */
     uint32_t claim_bytes;
@@ -182,9 +191,13 @@ uint32_t ledger_slot(const struct ledger *ledger, int32_t process);
 const struct ledger_claim *ledger_grant(const struct ledger *ledger, int32_t process,
                                         uint32_t resource);
 
-/* The claim of a client for a value; NULL if there is none. */
-const struct ledger_claim *ledger_find(const struct ledger *ledger, int32_t process,
-                                       const struct history_value *value);
+/* The claim that an event with a resource is about: of its client and value, or, where that has
+ * none, of its client alone. NULL if there is none. */
+const struct ledger_claim *ledger_find(const struct ledger *ledger,
+                                       const struct history_event *event);
+
+/* Whether the nodes tell what stands behind a grant: its keys, or that it has none. */
+bool ledger_watched(const struct ledger *ledger, const struct ledger_claim *claim);
 
 /* The claim that a key was set for, if it is still known; else NULL. */
 const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,

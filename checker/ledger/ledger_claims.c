@@ -56,21 +56,29 @@ uint32_t ledger_slot_take(struct ledger *ledger, int32_t process)
     return slot;
 }
 
-const struct ledger_claim *ledger_find(const struct ledger *ledger, int32_t process,
-                                       const struct history_value *value)
+const struct ledger_claim *ledger_find(const struct ledger *ledger,
+                                       const struct history_event *event)
 {
-    uint32_t slot = ledger_slot(ledger, process);
+    uint32_t slot = ledger_slot(ledger, event->process);
+    bool named = (event->flags & HISTORY_HAS_VALUE) != 0;
     if (slot == ledger->process_count) {
         return NULL;
     }
     for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
-        struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
-        if (claim->state != CLAIM_FREE && claim->has_value &&
-            memcmp(&claim->value, value, sizeof *value) == 0) {
+        const struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        if (claim->state != CLAIM_FREE && claim->resource == event->resource &&
+            claim->has_value == named &&
+            (!named || memcmp(&claim->value, &event->value, sizeof claim->value) == 0)) {
             return claim;
         }
     }
     return NULL;
+}
+
+bool ledger_watched(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    return ledger->node_count > 0 && ledger->has_nodes &&
+           (claim->set != 0 || ledger_resource_at(ledger, claim->resource)->keys_seen);
 }
 
 const struct ledger_claim *ledger_grant(const struct ledger *ledger, int32_t process,
@@ -95,9 +103,7 @@ const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
         return NULL;
     }
     const struct ledger_claim *claim = ledger_claim_at(ledger, key->claim - 1);
-    bool same = claim->state != CLAIM_FREE && claim->has_value && claim->process == key->process &&
-                memcmp(&claim->value, &key->value, sizeof key->value) == 0;
-    return same ? claim : NULL;
+    return claim->serial == key->serial ? claim : NULL;
 }
 
 void ledger_running_drop(struct ledger *ledger, struct ledger_claim *claim)
@@ -136,6 +142,18 @@ void ledger_running_add(struct ledger *ledger, struct ledger_claim *claim)
     claim->listed = true;
 }
 
+void ledger_claim_renew(struct ledger *ledger, struct ledger_claim *claim)
+{
+    ledger_running_drop(ledger, claim);
+    claim->set = claim->present;
+    claim->remade = 0;
+    claim->told = false;
+    claim->other_value = false;
+    claim->over = OVER_NOT;
+    claim->over_ns = TIME_NEVER;
+    claim->until_ns = TIME_NEVER;
+}
+
 /* Whether `a` is to be forgotten before `b`: one without keys first, then the one at rest longest.
  */
 static bool claim_matters_less(const struct ledger_claim *a, const struct ledger_claim *b)
@@ -171,6 +189,7 @@ struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot)
     ledger_running_drop(ledger, oldest);
     memset(oldest, 0, ledger->claim_bytes);
     oldest->process = ledger_process_at(ledger, slot)->process;
+    oldest->serial = ++ledger->claims;
     oldest->until_ns = TIME_NEVER;
     oldest->over_ns = TIME_NEVER;
     return oldest;

@@ -20,6 +20,9 @@ uint32_t ledger_slot_take(struct ledger *ledger, int32_t process);
  */
 struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot);
 
+/* An acquire uses a claim's value anew: what is gone of its keys is forgotten. Keeps its state. */
+void ledger_claim_renew(struct ledger *ledger, struct ledger_claim *claim);
+
 /* Put a lease before the others of its resource, and drop those that have run out. */
 void ledger_running_add(struct ledger *ledger, struct ledger_claim *claim);
 

@@ -6,10 +6,11 @@
 
 /* A set that arrives when its acquire is over belongs to a grant that still stands, or to nothing.
  */
-static uint8_t set_outcome(const struct ledger *ledger, uint32_t slot,
-                           const struct ledger_claim *claim)
+static uint8_t set_outcome(const struct ledger_process *process, const struct ledger_claim *claim)
 {
-    const struct ledger_process *process = ledger_process_at(ledger, slot);
+    if (claim->state == CLAIM_UNKNOWN) {
+        return CLAIM_UNKNOWN;
+    }
     if (process->open && process->open_f == HISTORY_ACQUIRE) {
         return CLAIM_ASKED;
     }
@@ -17,31 +18,31 @@ static uint8_t set_outcome(const struct ledger *ledger, uint32_t slot,
     return stands ? CLAIM_GRANTED : CLAIM_REFUSED;
 }
 
-static void key_set(struct ledger *ledger, struct ledger_key *key,
-                    const struct history_event *event)
+/* Whether a set begins a claim anew: it is for another acquire than the claim was made for. */
+static bool claim_is_past(const struct ledger *ledger, const struct ledger_process *process,
+                          const struct ledger_claim *claim)
 {
-    uint64_t bit = UINT64_C(1) << event->node;
-    key->value = event->value;
-    key->process = event->process;
-    key->claim = 0;
-    key->present = true;
-    key->came_back = false;
-    key->endless = (event->flags & HISTORY_HAS_UNTIL) == 0 || event->until_ns == TIME_NEVER;
-    key->set_index = event->index;
-    key->set_ns = event->time_ns;
-    key->outcome = CLAIM_FREE;
-    key->outcome_index = event->index;
-    uint32_t slot = ledger_slot_take(ledger, event->process);
-    if (slot == ledger->process_count || (event->flags & HISTORY_HAS_VALUE) == 0) {
-        return;
-    }
-    struct ledger_claim *claim = ledger_own(ledger_find(ledger, event->process, &event->value));
+    bool asks = process->open && process->open_f == HISTORY_ACQUIRE &&
+                process->open_resource == claim->resource &&
+                claim->first_set_index < process->open_index;
+    bool unsettled = claim->state == CLAIM_UNKNOWN && claim->present != 0;
+    return asks && !unsettled && !ledger_running(ledger, claim);
+}
+
+/* The claim that a set stands behind, as it is to be from now on. */
+static struct ledger_claim *claim_of_set(struct ledger *ledger, uint32_t slot,
+                                         const struct history_event *event)
+{
+    struct ledger_claim *claim = ledger_own(ledger_find(ledger, event));
     if (claim == NULL) {
         claim = ledger_claim_take(ledger, slot);
         claim->state = CLAIM_ASKED;
-        claim->has_value = true;
+        claim->has_value = (event->flags & HISTORY_HAS_VALUE) != 0;
         claim->value = event->value;
         claim->resource = event->resource;
+    } else if (claim_is_past(ledger, ledger_process_at(ledger, slot), claim)) {
+        ledger_claim_renew(ledger, claim);
+        claim->state = CLAIM_ASKED;
         claim->first_set_index = event->index;
         claim->first_set_ns = event->time_ns;
     }
@@ -49,13 +50,64 @@ static void key_set(struct ledger *ledger, struct ledger_key *key,
         claim->first_set_index = event->index;
         claim->first_set_ns = event->time_ns;
     }
+    return claim;
+}
+
+/* A key of another claim was there, and a command put this one in its place. */
+static void key_replaced(struct ledger *ledger, const struct ledger_key *key,
+                         const struct history_event *event)
+{
+    struct ledger_claim *claim = ledger_own(ledger_key_claim(ledger, key));
+    if (claim == NULL || claim == ledger_find(ledger, event)) {
+        return;
+    }
+    struct ledger_end *end = &ledger_ends(claim)[event->node];
+    claim->present &= ~(UINT64_C(1) << event->node);
+    *end = (struct ledger_end){
+        .index = event->index,
+        .put_index = end->put_index,
+        .process = event->process,
+        .fault = HISTORY_NO_FAULT,
+        .cause = CAUSE_FOREIGN,
+        .f = HISTORY_KEY_SET,
+    };
+}
+
+static void key_set(struct ledger *ledger, struct ledger_key *key,
+                    const struct history_event *event)
+{
+    uint64_t bit = UINT64_C(1) << event->node;
+    if (key->present) {
+        key_replaced(ledger, key, event);
+    }
+    *key = (struct ledger_key){
+        .value = event->value,
+        .process = event->process,
+        .before = key->present ? key->process : HISTORY_NOBODY,
+        .present = true,
+        .endless = (event->flags & HISTORY_HAS_UNTIL) == 0 || event->until_ns == TIME_NEVER,
+        .missed = key->missed,
+        .named = key->named,
+        .set_index = event->index,
+        .set_ns = event->time_ns,
+        .outcome = CLAIM_FREE,
+        .outcome_index = event->index,
+    };
+    uint32_t slot = ledger_slot_take(ledger, event->process);
+    if (slot == ledger->process_count) {
+        return;
+    }
+    struct ledger_claim *claim = claim_of_set(ledger, slot, event);
     claim->remade |= claim->set & ~claim->present & bit;
     claim->set |= bit;
     claim->present |= bit;
     claim->stamp = event->index;
     ledger_ends(claim)[event->node].put_index = event->index;
     key->claim = ledger_claim_index(ledger, claim) + 1;
-    key->outcome = set_outcome(ledger, slot, claim);
+    key->serial = claim->serial;
+    key->outcome = set_outcome(ledger_process_at(ledger, slot), claim);
+    ledger_resource_at(ledger, event->resource)->keys_seen = true;
+    ASSERT(ledger_key_claim(ledger, key) == claim);
 }
 
 void ledger_keys_answered(struct ledger *ledger, const struct history_event *event,
@@ -68,9 +120,8 @@ void ledger_keys_answered(struct ledger *ledger, const struct history_event *eve
             key->set_index < process->open_index) {
             continue;
         }
-        bool of_grant =
-            granted != NULL && memcmp(&key->value, &granted->value, sizeof key->value) == 0;
-        uint8_t otherwise = event->type == HISTORY_INFO ? CLAIM_FREE : CLAIM_REFUSED;
+        bool of_grant = granted != NULL && ledger_key_claim(ledger, key) == granted;
+        uint8_t otherwise = event->type == HISTORY_INFO ? CLAIM_UNKNOWN : CLAIM_REFUSED;
         key->outcome = of_grant ? CLAIM_GRANTED : otherwise;
         key->outcome_index = event->index;
     }
@@ -111,9 +162,11 @@ static void key_back(struct ledger *ledger, struct ledger_key *key,
         for (uint32_t i = 0; i < ledger->process_count * LEDGER_CLAIMS; i++) {
             const struct ledger_claim *claim = ledger_claim_at(ledger, i);
             if (claim->state != CLAIM_FREE && claim->has_value &&
+                claim->resource == event->resource &&
                 memcmp(&claim->value, value, sizeof *value) == 0) {
                 key->process = claim->process;
                 key->claim = i + 1;
+                key->serial = claim->serial;
             }
         }
     }

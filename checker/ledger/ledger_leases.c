@@ -8,14 +8,16 @@
 static struct ledger_claim *claim_of_grant(struct ledger *ledger, uint32_t slot,
                                            const struct history_event *event)
 {
-    if ((event->flags & HISTORY_HAS_VALUE) != 0) {
-        const struct ledger_claim *known = ledger_find(ledger, event->process, &event->value);
-        if (known != NULL) {
-            return ledger_own(known);
+    bool named = (event->flags & HISTORY_HAS_VALUE) != 0;
+    uint64_t since = ledger_process_at(ledger, slot)->open_index;
+    struct ledger_claim *known = named ? ledger_own(ledger_find(ledger, event)) : NULL;
+    if (known != NULL) {
+        if (known->first_set_index < since && !ledger_running(ledger, known)) {
+            ledger_claim_renew(ledger, known); /* nothing was set for this acquire */
         }
+        return known;
     }
     struct ledger_claim *newest = NULL;
-    uint64_t since = ledger_process_at(ledger, slot)->open_index;
     for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
         struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
         if (claim->state == CLAIM_ASKED && claim->resource == event->resource &&
@@ -26,8 +28,10 @@ static struct ledger_claim *claim_of_grant(struct ledger *ledger, uint32_t slot,
     }
     if (newest == NULL) {
         newest = ledger_claim_take(ledger, slot);
-        newest->has_value = (event->flags & HISTORY_HAS_VALUE) != 0;
+        newest->has_value = named;
         newest->value = event->value;
+    } else {
+        newest->other_value = named && newest->has_value;
     }
     return newest;
 }
@@ -56,13 +60,13 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     ledger_keys_answered(ledger, event, claim);
 }
 
-/* Every attempt of an acquire but the granted one has failed. */
+/* Every attempt of an acquire but the granted one has failed, or ended unknown. */
 static void step_refused(struct ledger *ledger, uint32_t slot, const struct history_event *event)
 {
     for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
         struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
         if (claim->state == CLAIM_ASKED && claim->resource == event->resource) {
-            claim->state = CLAIM_REFUSED;
+            claim->state = event->type == HISTORY_INFO ? CLAIM_UNKNOWN : CLAIM_REFUSED;
             claim->refused_index = event->index;
             claim->refused_ns = event->time_ns;
         }
@@ -123,10 +127,8 @@ void ledger_step_operation(struct ledger *ledger, const struct history_event *ev
     if (event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK) {
         step_granted(ledger, slot, event);
         step_refused(ledger, slot, event);
-    } else if (event->f == HISTORY_ACQUIRE && event->type == HISTORY_FAIL) {
-        step_refused(ledger, slot, event);
-        ledger_keys_answered(ledger, event, NULL);
     } else if (event->f == HISTORY_ACQUIRE) {
+        step_refused(ledger, slot, event);
         ledger_keys_answered(ledger, event, NULL);
     } else if (event->f == HISTORY_EXTEND && event->type == HISTORY_OK) {
         step_extended(ledger, event);

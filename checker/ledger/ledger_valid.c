@@ -41,6 +41,7 @@ static void assert_key(const struct ledger *ledger, int32_t node, uint32_t resou
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     if (claim != NULL && key->present) {
         ASSERT((claim->present >> node & 1) != 0);
+        ASSERT(claim->resource == resource);
     }
     ASSERT(key->claim <= ledger->process_count * LEDGER_CLAIMS);
 }

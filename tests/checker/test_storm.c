@@ -12,8 +12,10 @@ static void fill_values(struct random_stream *stream, struct history_event *even
 {
     uint64_t word = random_word(stream);
     event->flags = (uint8_t)(word & 15);
-    event->value.bytes[0] = (uint8_t)(1 + random_below(stream, VALUES));
-    event->owner.bytes[0] = (uint8_t)(1 + random_below(stream, VALUES));
+    uint8_t value = (uint8_t)(1 + random_below(stream, VALUES));
+    uint8_t owner = (uint8_t)(1 + random_below(stream, VALUES));
+    event->value.bytes[0] = (event->flags & HISTORY_HAS_VALUE) != 0 ? value : 0;
+    event->owner.bytes[0] = (event->flags & HISTORY_HAS_OWNER) != 0 ? owner : 0;
     event->fence = 1 + (int64_t)random_below(stream, 5);
     event->until_ns = event->time_ns + (int64_t)random_below(stream, 2000) - 500;
     event->version = (int64_t)random_below(stream, 6);
