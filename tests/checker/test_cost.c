@@ -106,13 +106,14 @@ static void house_write(const char *name, const char *text)
 static void house_copy(void)
 {
     cr_assert_not_null(mkdtemp(house));
-    cr_assert_eq(shell("cp -a $top/Makefile $top/base $top/lockcore $top/history $top/harness "
-                       "$top/checker $top/cli . && mkdir -p build/default && "
-                       "{ [ ! -d $top/build/default/checker ] || cp -a $top/build/default/base "
-                       "$top/build/default/lockcore $top/build/default/history "
-                       "$top/build/default/harness $top/build/default/checker "
-                       "$top/build/default/cli build/default/; }"),
-                 0, "%s", log_text());
+    cr_assert_eq(
+        shell("cp -a $top/Makefile $top/tools $top/base $top/lockcore $top/history $top/harness "
+              "$top/checker $top/cli . && mkdir -p build/default && "
+              "{ [ ! -d $top/build/default/checker ] || cp -a $top/build/default/base "
+              "$top/build/default/lockcore $top/build/default/history "
+              "$top/build/default/harness $top/build/default/checker "
+              "$top/build/default/cli build/default/; }"),
+        0, "%s", log_text());
 }
 
 Test(cost, a_check_is_one_file_and_one_row)
