@@ -156,6 +156,9 @@ enum partition_shape {
 bool fault_touches_link(const struct fault *fault, int32_t node_count, int32_t client,
                         int32_t node);
 
+/* Name in the event of a fault's start whom it strikes. */
+void fault_name_targets(const struct fault *fault, struct history_event *start);
+
 /* What the scenario asked for, in the unit of the fault's kind: docs/FAULTS.md. */
 int64_t fault_asked(const struct fault *fault);
 

@@ -124,16 +124,14 @@ bool fault_touches_link(const struct fault *fault, int32_t node_count, int32_t c
 {
     ASSERT(node >= 0);
     ASSERT(node < node_count);
-    int32_t half = node_count / 2;
-    int32_t steps = (node + node_count - client % node_count) % node_count;
     switch ((enum partition_shape)fault->shape) {
     case SHAPE_LINKS:
         return fault->client_first <= client && client <= fault->client_last &&
                (fault->node_mask >> node & 1) != 0;
     case SHAPE_RING:
-        return steps >= (int32_t)lock_quorum((uint32_t)node_count);
+        return history_links_cut(LINKS_RING, node_count, client, node);
     case SHAPE_BRIDGE:
-        return client % 2 == 0 ? node >= node_count - half : node < half;
+        return history_links_cut(LINKS_BRIDGE, node_count, client, node);
     case SHAPE_ONE:
     case SHAPE_MINORITY:
     case SHAPE_MAJORITY:
@@ -184,6 +182,24 @@ int32_t fault_one_node(const struct fault *fault)
 {
     bool one = fault->node_mask != 0 && (fault->node_mask & (fault->node_mask - 1)) == 0;
     return one ? __builtin_ctz(fault->node_mask) : HISTORY_NO_NODE;
+}
+
+void fault_name_targets(const struct fault *fault, struct history_event *start)
+{
+    ASSERT(start->kind == HISTORY_FAULT);
+    start->process = fault_one_client(fault);
+    start->node = fault_one_node(fault);
+    if (fault->client_last > fault->client_first) {
+        start->clients[0] = fault->client_first;
+        start->clients[1] = fault->client_last;
+    }
+    if (start->node == HISTORY_NO_NODE) {
+        start->nodes = fault->node_mask;
+    }
+    if (fault->kind == FAULT_PARTITION && fault->shape != SHAPE_LINKS) {
+        ASSERT(fault->shape == SHAPE_RING || fault->shape == SHAPE_BRIDGE);
+        start->links = fault->shape == SHAPE_RING ? LINKS_RING : LINKS_BRIDGE;
+    }
 }
 
 void plan_header(const struct plan *plan, const char *world, struct history_header *header)

@@ -15,6 +15,7 @@ static const char *const cause_words[] = {HISTORY_CAUSE_MAP(WORD)};
 static const char *const fault_words[] = {HISTORY_FAULT_MAP(WORD)};
 static const char *const declares_words[] = {HISTORY_DECLARES_MAP(WORD)};
 static const char *const ownership_words[] = {HISTORY_OWNERSHIP_MAP(WORD)};
+static const char *const links_words[] = {HISTORY_LINKS_MAP(WORD)};
 
 _Static_assert(COUNT(kind_words) == HISTORY_KINDS, "a word for each kind");
 _Static_assert(COUNT(type_words) == HISTORY_TYPES, "a word for each type");
@@ -23,6 +24,7 @@ _Static_assert(COUNT(cause_words) == HISTORY_CAUSES, "a word for each cause");
 _Static_assert(COUNT(fault_words) == FAULT_KINDS, "a word for each kind of fault");
 _Static_assert(COUNT(declares_words) == HISTORY_DECLARES, "a word for each declaration");
 _Static_assert(COUNT(ownership_words) == HISTORY_OWNERSHIPS, "a word for each ownership");
+_Static_assert(COUNT(links_words) == HISTORY_LINKS, "a word for each choice of links");
 
 const struct history_vocabulary history_kinds = {kind_words, COUNT(kind_words)};
 const struct history_vocabulary history_types = {type_words, COUNT(type_words)};
@@ -31,6 +33,7 @@ const struct history_vocabulary history_causes = {cause_words, COUNT(cause_words
 const struct history_vocabulary history_fault_kinds = {fault_words, COUNT(fault_words)};
 const struct history_vocabulary history_declarations = {declares_words, COUNT(declares_words)};
 const struct history_vocabulary history_ownerships = {ownership_words, COUNT(ownership_words)};
+const struct history_vocabulary history_link_shapes = {links_words, COUNT(links_words)};
 
 static const char *word_at(const struct history_vocabulary *vocabulary, size_t number)
 {
@@ -114,6 +117,40 @@ bool fault_kind_find(const char *word, size_t bytes, enum fault_kind *kind)
     bool known = word_find(&history_fault_kinds, word, bytes, &found);
     *kind = known ? (enum fault_kind)found : *kind;
     return known;
+}
+
+bool history_links_cut(enum history_links links, int32_t node_count, int32_t client, int32_t node)
+{
+    ASSERT(client >= 0);
+    ASSERT(node >= 0 && node < node_count);
+    int32_t half = node_count / 2;
+    int32_t steps = (node + node_count - client % node_count) % node_count;
+    switch (links) {
+    case LINKS_ALL:
+        return true;
+    case LINKS_RING:
+        return steps > half;
+    case LINKS_BRIDGE:
+        return client % 2 == 0 ? node >= node_count - half : node < half;
+    case HISTORY_LINKS:
+        break;
+    }
+    UNREACHABLE();
+}
+
+bool history_fault_names_client(const struct history_event *start, int32_t client)
+{
+    ASSERT(start->kind == HISTORY_FAULT);
+    bool several = start->clients[1] > start->clients[0];
+    return start->process == client ||
+           (several && start->clients[0] <= client && client <= start->clients[1]);
+}
+
+bool history_fault_names_node(const struct history_event *start, int32_t node)
+{
+    ASSERT(start->kind == HISTORY_FAULT);
+    ASSERT(node >= 0 && node < HISTORY_NODES_MAX);
+    return start->node == node || (start->nodes >> node & 1) != 0;
 }
 
 enum history_kind history_f_kind(enum history_f f)

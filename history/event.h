@@ -152,6 +152,13 @@ enum {
     X(OWNERSHIP_THREAD, "thread")   /* a thread or task of it */                                   \
     X(OWNERSHIP_OBJECT, "object")   /* the lock object: each acquire has its own */
 
+/* Which links between the clients and nodes that a fault names it cuts: see history_links_cut. */
+#define HISTORY_LINKS_MAP(X)                                                                       \
+    X(LINKS_ALL, "")                                                                               \
+    X(LINKS_RING, "ring")     /* client i sees only the majority that begins at node i */          \
+    X(LINKS_BRIDGE, "bridge") /* odd clients see the lower half, even ones the upper, all the      \
+                                 middle */
+
 enum history_kind {
 #define X(name, word) name,
     HISTORY_KIND_MAP(X)
@@ -199,6 +206,13 @@ enum history_ownership {
     HISTORY_OWNERSHIP_MAP(X)
 #undef X
         HISTORY_OWNERSHIPS,
+};
+
+enum history_links {
+#define X(name, word) name,
+    HISTORY_LINKS_MAP(X)
+#undef X
+        HISTORY_LINKS,
 };
 
 /* The value that proves who owns a key; all zero where there is none (see history_event). */
@@ -252,6 +266,11 @@ struct history_event {
                                observe ok without owner: 1 held by somebody, 0 free */
     int64_t basis;          /* write: the version that the writer had read */
     int64_t number[2]; /* fault: what was asked and observed; fault_numbers in docs/FAULTS.md */
+    /* The start of a fault that strikes several names them all; one of one has them in process and
+       node, and these are 0. */
+    int32_t clients[2]; /* first and last */
+    uint64_t nodes;     /* bit n */
+    uint8_t links;      /* enum history_links: between those clients and nodes */
 };
 
 /* Less than this nobody measures: a recorder that stood still for longer says so (HISTORY_LATE). */
@@ -300,6 +319,7 @@ extern const struct history_vocabulary history_causes;
 extern const struct history_vocabulary history_fault_kinds;
 extern const struct history_vocabulary history_declarations;
 extern const struct history_vocabulary history_ownerships;
+extern const struct history_vocabulary history_link_shapes;
 
 const char *history_kind_name(enum history_kind kind);
 const char *history_type_name(enum history_type type);
@@ -319,6 +339,16 @@ bool fault_kind_find(const char *word, size_t bytes, enum fault_kind *kind);
 
 /* The kind of event that an f belongs to: acquire -> op, key-lost -> node. */
 enum history_kind history_f_kind(enum history_f f);
+
+/* Whether these links lack the one between this client and this node. */
+bool history_links_cut(enum history_links links, int32_t node_count, int32_t client, int32_t node);
+
+/*
+ * Whom the start of a fault strikes, as far as it says: a client that stops, a node, both ends of
+ * the links. One that names neither, as older files have it, may strike anybody.
+ */
+bool history_fault_names_client(const struct history_event *start, int32_t client);
+bool history_fault_names_node(const struct history_event *start, int32_t node);
 
 /*
  * Make a value of any text: 40 hex digits are the value itself, at most 20 bytes are padded with

@@ -22,6 +22,9 @@ enum field_type {
     FIELD_NATURAL,  /* int64_t from 0 on */
     FIELD_INTEGER,  /* int64_t */
     FIELD_PAIR,     /* two int64_t in brackets */
+    FIELD_RANGE,    /* two int32_t in brackets, the first below the second; counted from 1 in files,
+                       two zeros stand for none */
+    FIELD_MEMBERS,  /* uint64_t: bit n for each number in brackets; counted from 1 in files */
     FIELD_COUNT,    /* int32_t from 0 to max */
     FIELD_SMALL,    /* uint16_t */
     FIELD_ORDINAL,  /* int32_t; counted from 1 in files, -1 stands for none */
@@ -49,7 +52,7 @@ struct history_field {
     uint16_t must; /* bit k: events of kind k must have it, and it is written for them */
     uint16_t may;  /* bit k: events of kind k may have it */
     size_t offset; /* of its place in the struct */
-    int64_t max;   /* COUNT, ORDINAL: the largest; NAME: the bytes of its place */
+    int64_t max;   /* COUNT, ORDINAL, RANGE, MEMBERS: the largest; NAME: the bytes of its place */
     const struct history_vocabulary *vocabulary; /* WORD, SET */
     const char *problem;                         /* what a wrong one is: "an unknown cause" */
     /* Whether it says something where it is 0; NULL: it does not. */

@@ -198,6 +198,8 @@ static bool header_field(struct scan *scan, const struct jsonl *jsonl, size_t in
     case FIELD_INDEX:
     case FIELD_INTEGER:
     case FIELD_PAIR:
+    case FIELD_RANGE:
+    case FIELD_MEMBERS:
     case FIELD_SMALL:
     case FIELD_ORDINAL:
     case FIELD_FLAG:
@@ -261,6 +263,43 @@ static bool scan_ordinal(struct scan *scan, int64_t max, const char *problem, in
         return scan_refuse(scan, ERROR_LIMIT, problem);
     }
     *ordinal = (int32_t)(number - 1);
+    return true;
+}
+
+/* Two of them, the first below the second. */
+static bool scan_range(struct scan *scan, const struct history_field *field, int32_t range[2])
+{
+    int64_t pair[2] = {0, 0};
+    if (!scan_pair(scan, pair)) {
+        return false;
+    }
+    if (pair[0] < 1 || pair[1] <= pair[0] || pair[1] > field->max) {
+        return scan_refuse(scan, ERROR_SCHEMA, field->problem);
+    }
+    range[0] = (int32_t)(pair[0] - 1);
+    range[1] = (int32_t)(pair[1] - 1);
+    return true;
+}
+
+/* A list of them, each at most once. */
+static bool scan_members(struct scan *scan, const struct history_field *field, uint64_t *members)
+{
+    bool more = false;
+    *members = 0;
+    if (!scan_list_begin(scan, &more)) {
+        return false;
+    }
+    while (more) {
+        int32_t member = 0;
+        if (!scan_ordinal(scan, field->max, field->problem, &member) ||
+            !scan_list_more(scan, &more)) {
+            return false;
+        }
+        if ((*members >> member & 1) != 0) {
+            return scan_refuse(scan, ERROR_SCHEMA, field->problem);
+        }
+        *members |= UINT64_C(1) << member;
+    }
     return true;
 }
 
@@ -331,6 +370,10 @@ static bool event_field(struct event_line *line, const struct jsonl *jsonl, size
         return scan_value(scan, place);
     case FIELD_PAIR:
         return scan_pair(scan, place);
+    case FIELD_RANGE:
+        return scan_range(scan, field, place);
+    case FIELD_MEMBERS:
+        return scan_members(scan, field, place);
     case FIELD_SMALL:
         return scan_small(scan, place);
     case FIELD_FLAG:

@@ -309,16 +309,18 @@ static struct result reader_counts(const struct history_reader *reader,
                                    const struct history_event *event, struct text *why)
 {
     const struct history_header *header = &reader->parse.header;
-    if (header->node_count > 0 && event->node >= header->node_count) {
+    int32_t node = event->nodes != 0 ? 63 - __builtin_clzll(event->nodes) : event->node;
+    if (header->node_count > 0 && node >= header->node_count) {
         return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
-                                   "node %d, but the header counts %d", event->node + 1,
+                                   "node %d, but the header counts %d", node + 1,
                                    header->node_count);
     }
     /* One more than counted: the auditor. */
-    if (header->client_count > 0 && event->process > header->client_count) {
+    int32_t process = event->clients[1] > event->process ? event->clients[1] : event->process;
+    if (header->client_count > 0 && process > header->client_count) {
         return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
                                    "process %d, but the header counts %d clients and an auditor",
-                                   event->process + 1, header->client_count);
+                                   process + 1, header->client_count);
     }
     if (event->fault >= HISTORY_FAULTS_MAX ||
         (header->fault_count > 0 && event->fault >= header->fault_count)) {

@@ -137,6 +137,23 @@ static char *put_pair(char *out, const int64_t pair[2])
     return out;
 }
 
+static char *put_range(char *out, const int32_t range[2])
+{
+    return put_pair(out, (const int64_t[2]){1 + (int64_t)range[0], 1 + (int64_t)range[1]});
+}
+
+static char *put_members(char *out, uint64_t members)
+{
+    char before = '[';
+    for (; members != 0; members &= members - 1) {
+        *out++ = before;
+        out = put_integer(out, 1 + __builtin_ctzll(members));
+        before = ',';
+    }
+    *out++ = ']';
+    return out;
+}
+
 /* Whether what stands in the field's place says something; of those with a flag the flag tells. */
 static bool place_says(const struct history_field *field, const void *place)
 {
@@ -148,6 +165,10 @@ static bool place_says(const struct history_field *field, const void *place)
         return *(const int64_t *)place != 0;
     case FIELD_PAIR:
         return ((const int64_t *)place)[0] != 0 || ((const int64_t *)place)[1] != 0;
+    case FIELD_RANGE:
+        return ((const int32_t *)place)[1] != 0;
+    case FIELD_MEMBERS:
+        return *(const uint64_t *)place != 0;
     case FIELD_COUNT:
         return *(const int32_t *)place != 0;
     case FIELD_RESOURCE:
@@ -185,6 +206,10 @@ static char *put_field(char *out, const struct history_field *field, const void 
         return put_field_number(out, field->word, *(const int64_t *)place);
     case FIELD_PAIR:
         return put_pair(put_key(out, field->word), place);
+    case FIELD_RANGE:
+        return put_range(put_key(out, field->word), place);
+    case FIELD_MEMBERS:
+        return put_members(put_key(out, field->word), *(const uint64_t *)place);
     case FIELD_COUNT:
     case FIELD_VERSION:
         return put_field_number(out, field->word, *(const int32_t *)place);
@@ -243,6 +268,8 @@ static void event_assert_valid(const struct history_event *event)
     ASSERT(event->node >= HISTORY_NO_NODE && event->node < HISTORY_NODES_MAX);
     ASSERT(event->fault >= HISTORY_NO_FAULT && event->fault < HISTORY_FAULTS_MAX);
     ASSERT(event->resource < HISTORY_RESOURCES_MAX);
+    ASSERT(event->links < HISTORY_LINKS);
+    ASSERT(event->clients[1] == 0 || event->clients[0] < event->clients[1]);
     for (size_t i = 0; i < history_event_field_count; i++) {
         const struct history_field *field = &history_event_fields[i];
         bool must = (field->must >> event->kind & 1) != 0;

@@ -156,6 +156,28 @@ static void put_amount(struct text *text, const struct history_event *event)
     UNREACHABLE();
 }
 
+/* Whom it strikes: its start names them all, its effects and its end only one of one. */
+static void put_targets(const struct telling *telling, const struct history_event *event)
+{
+    struct text *text = telling->text;
+    const char *before = " of ";
+    if (event->process != HISTORY_NOBODY) {
+        text_add(text, "%s", before);
+        put_client(telling, event->process);
+        before = " and ";
+    } else if (event->clients[1] > event->clients[0]) {
+        text_add(text, "%sclients %" PRId32 " to %" PRId32, before, event->clients[0] + 1,
+                 event->clients[1] + 1);
+        before = " and ";
+    }
+    if (event->node != HISTORY_NO_NODE) {
+        text_add(text, "%snode %" PRId32, before, event->node + 1);
+    } else if (event->nodes != 0) {
+        text_add(text, "%s", before);
+        put_nodes(text, event->nodes);
+    }
+}
+
 void put_fault(const struct telling *telling, const struct history_event *event)
 {
     struct text *text = telling->text;
@@ -164,14 +186,7 @@ void put_fault(const struct telling *telling, const struct history_event *event)
     for (const char *at = name; *at != '\0'; at++) {
         text_add(text, "%c", *at == '_' ? ' ' : *at);
     }
-    if (event->process != HISTORY_NOBODY) {
-        text_add(text, " of ");
-        put_client(telling, event->process);
-    }
-    if (event->node != HISTORY_NO_NODE) {
-        text_add(text, "%s node %" PRId32, event->process != HISTORY_NOBODY ? " and" : " of",
-                 event->node + 1);
-    }
+    put_targets(telling, event);
     put_amount(text, event);
 }
 

@@ -205,6 +205,7 @@ static void fault_begin(struct sim *sim, uint32_t k)
     struct sim_world *world = sim->world;
     uint64_t *set = fault_set(world, (enum fault_kind)fault->kind);
     struct history_event start = fault_event(sim, k, HISTORY_FAULT_START);
+    fault_name_targets(fault, &start);
     sim_record(sim, &start);
     world->active |= (uint64_t)1 << k;
     world->begun_ns[k] = world->now_ns;

@@ -167,6 +167,40 @@ Test(scenario_plan, links_are_clients_times_nodes)
     cr_assert(!fault_touches_link(&cut, 3, 3, 0));
 }
 
+/* The start of a fault says whom it strikes, and exactly those. */
+Test(scenario_plan, starts_of_faults_name_whom_they_strike)
+{
+    struct scenario scenario = scenario_of(
+        "version: 1\nname: demo\nlock: {algorithm: redlock}\nclients: {count: 6}\n"
+        "expect: {exclusion: pass}\nfaults:\n"
+        "  - {at: 1s, do: pause, target: clients 2-4, for: 1s}\n"
+        "  - {at: 1s, do: pause, target: nodes 1-2, for: 1s}\n"
+        "  - {at: 1s, do: crash, target: node 3, for: 1s}\n"
+        "  - {at: 1s, do: partition, from: client 2, to: nodes 2-3, mode: hold, for: 1s}\n"
+        "  - {at: 1s, do: partition, shape: minority, mode: hold, for: 1s}\n"
+        "  - {at: 1s, do: partition, shape: ring, mode: hold, for: 1s}\n"
+        "  - {at: 1s, do: partition, shape: bridge, mode: hold, for: 1s}\n"
+        "  - {at: 1s, do: latency, delay: 1ms, for: 1s}\n");
+    scenario_plan(&scenario, 3, 1000000, &first);
+    for (size_t k = 0; k < first.scenario.fault_count; k++) {
+        const struct fault *fault = &first.scenario.faults[k];
+        struct history_event start = {.kind = HISTORY_FAULT, .f = HISTORY_FAULT_START};
+        fault_name_targets(fault, &start);
+        for (int32_t client = 0; client < 6; client++) {
+            cr_assert_eq(history_fault_names_client(&start, client),
+                         fault->client_first <= client && client <= fault->client_last,
+                         "fault %zu, client %d", k, client);
+        }
+        for (int32_t node = 0; node < 5; node++) {
+            cr_assert_eq(history_fault_names_node(&start, node), fault->node_mask >> node & 1,
+                         "fault %zu, node %d", k, node);
+            cr_assert(k < 3 || !history_fault_names_node(&start, node) ||
+                      history_links_cut((enum history_links)start.links, 5, 1, node) ==
+                          fault_touches_link(fault, 5, 1, node));
+        }
+    }
+}
+
 Test(scenario_plan, times_are_scaled_and_never_overflow)
 {
     struct scenario scenario =

@@ -201,6 +201,29 @@ Test(reader, words_that_mean_nothing_are_refused)
             ERROR_SCHEMA, ":2: column 78: a field that this kind of event does not have");
 }
 
+#define PARTITION                                                                                  \
+    "{\"time\":1,\"kind\":\"fault\",\"fault\":1,\"f\":\"start\",\"fault_kind\":\"partition\","
+
+Test(reader, a_fault_of_several_names_each_of_them_once)
+{
+    struct outcome outcome =
+        read_text(HEADER PARTITION "\"clients\":[2,4],\"nodes\":[3,1],\"links\":\"ring\"}\n");
+    cr_assert_eq(outcome.code, ERROR_NONE, "%s", why_memory);
+    for (int32_t i = 0; i < 6; i++) {
+        cr_assert_eq(history_fault_names_client(&outcome.last, i), 1 <= i && i <= 3);
+        cr_assert_eq(history_fault_names_node(&outcome.last, i), i == 0 || i == 2);
+    }
+    cr_assert_eq(outcome.last.links, LINKS_RING);
+    refuses(HEADER PARTITION "\"clients\":[2,2]}\n", ERROR_SCHEMA,
+            ":2: column 88: other than two processes, the first below the second");
+    refuses(HEADER PARTITION "\"nodes\":[2,2]}\n", ERROR_SCHEMA,
+            ":2: column 86: a node below 1, beyond 64 or for the second time");
+    refuses(HEADER PARTITION "\"nodes\":[65]}\n", ERROR_LIMIT,
+            ":2: column 84: a node below 1, beyond 64 or for the second time");
+    refuses(HEADER PARTITION "\"links\":\"star\"}\n", ERROR_SCHEMA,
+            ":2: column 87: links other than ring or bridge");
+}
+
 Test(reader, impossible_histories_are_refused)
 {
     refuses(HEADER OK, ERROR_SCHEMA, ":2: process 1 ends acquire (ok) without an invoke");
@@ -222,6 +245,12 @@ Test(reader, events_keep_to_what_the_header_counts)
             ERROR_SCHEMA, ":2: node 4, but the header counts 3");
     refuses(COUNTED "{\"time\":1,\"process\":4,\"type\":\"invoke\",\"f\":\"acquire\","
                     "\"resource\":\"r0\"}\n",
+            ERROR_SCHEMA, ":2: process 4, but the header counts 2 clients and an auditor");
+    refuses(COUNTED "{\"time\":1,\"kind\":\"fault\",\"fault\":1,\"f\":\"start\","
+                    "\"fault_kind\":\"pause\",\"nodes\":[1,4]}\n",
+            ERROR_SCHEMA, ":2: node 4, but the header counts 3");
+    refuses(COUNTED "{\"time\":1,\"kind\":\"fault\",\"fault\":1,\"f\":\"start\","
+                    "\"fault_kind\":\"pause\",\"clients\":[1,4]}\n",
             ERROR_SCHEMA, ":2: process 4, but the header counts 2 clients and an auditor");
     refuses(COUNTED "{\"time\":1,\"kind\":\"fault\",\"fault\":2,\"f\":\"start\","
                     "\"fault_kind\":\"pause\"}\n",

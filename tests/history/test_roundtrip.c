@@ -127,6 +127,14 @@ static struct history_event random_fault(struct random_stream *stream)
     event.fault_kind = (uint8_t)random_below(stream, FAULT_KINDS);
     event.number[0] = random_number(stream);
     event.number[1] = random_number(stream);
+    if (random_below(stream, 2) == 0) {
+        event.clients[0] = (int32_t)random_below(stream, PROCESSES - 1);
+        event.clients[1] =
+            event.clients[0] + 1 +
+            (int32_t)random_below(stream, (uint64_t)(PROCESSES - 1 - event.clients[0]));
+        event.nodes = random_below(stream, 32);
+        event.links = (uint8_t)random_below(stream, HISTORY_LINKS);
+    }
     return event;
 }
 

@@ -123,6 +123,10 @@ Test(run, a_crashed_node_without_a_file_forgets_the_key)
     cr_assert_eq(lost->node, 2);
     cr_assert_eq(lost->cause, CAUSE_RESTART);
     cr_assert_eq(effect_of(FAULT_CRASH)->number[1], 1);
+    const struct history_event *start = story_find(&story, HISTORY_FAULT, HISTORY_FAULT_START, 0);
+    cr_assert_eq(start->fault_kind, FAULT_PARTITION);
+    cr_assert_eq(start->process, 0);
+    cr_assert_eq(start->nodes, 24, "the start of a fault of two nodes names both");
 }
 
 Test(run, a_jumped_clock_makes_a_key_expire)

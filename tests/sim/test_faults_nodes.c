@@ -166,6 +166,19 @@ Test(faults_nodes, a_paused_node_applies_what_queued_up_when_it_wakes)
     fixture_close(&fixture);
 }
 
+Test(faults_nodes, a_fault_of_two_nodes_names_both_when_it_begins)
+{
+    fixture_run(&fixture,
+                HEAD(LOCK, "none") "clients: {count: 1, hold: 4s}\nfaults:\n"
+                                   "  - {at: 0s, do: pause, target: nodes 2-3, for: 3s}\n" TAIL,
+                1);
+    const struct history_event *start =
+        find(&fixture, 0, (struct wanted){.kind = IS(HISTORY_FAULT), .f = IS(HISTORY_FAULT_START)});
+    cr_assert_eq(start->nodes, 6);
+    cr_assert_eq(start->node, HISTORY_NO_NODE);
+    fixture_close(&fixture);
+}
+
 Test(faults_nodes, a_stalled_node_takes_commands_and_answers_at_the_end)
 {
     fixture_run(&fixture,

@@ -26,6 +26,9 @@ void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight
         .fault = (int32_t)k,
         .number = {fault_asked(fault), sight->observed},
     };
+    if (sight->f == HISTORY_FAULT_START) {
+        fault_name_targets(fault, &event);
+    }
     if (sight->f == HISTORY_FAULT_EFFECT) {
         run->faults[k].shown = true;
     }
