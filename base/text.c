@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include "base/assert.h"
+#include "base/foreign.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -49,14 +50,22 @@ void text_add_bytes(struct text *text, const char *bytes, size_t count)
 
 void text_add_json(struct text *text, const char *string)
 {
+    size_t left = strlen(string);
     text_add(text, "\"");
-    for (const char *c = string; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\') {
-            text_add(text, "\\%c", *c);
-        } else if ((unsigned char)*c < 0x20) {
-            text_add(text, "\\u%04x", (unsigned)*c);
+    for (size_t taken = 0; left > 0; string += taken, left -= taken) {
+        uint32_t code;
+        taken = foreign_next(string, left, &code);
+        if (code == '"' || code == '\\') {
+            text_add(text, "\\%c", (char)code);
+        } else if (code == FOREIGN_BROKEN) {
+            text_add(text, "\\ufffd");
+        } else if (foreign_is_plain(code)) {
+            text_add_bytes(text, string, taken);
+        } else if (code <= 0xffff) {
+            text_add(text, "\\u%04x", code);
         } else {
-            text_add_bytes(text, c, 1);
+            uint32_t above = code - 0x10000;
+            text_add(text, "\\u%04x\\u%04x", 0xd800 + (above >> 10), 0xdc00 + (above & 0x3ff));
         }
     }
     text_add(text, "\"");

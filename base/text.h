@@ -19,7 +19,9 @@ __attribute__((format(printf, 2, 0))) void text_add_list(struct text *text, cons
                                                          va_list list);
 void text_add_bytes(struct text *text, const char *bytes, size_t count);
 
-/* Add `string` as a JSON string, in quotes. Bytes that are no UTF-8 are the caller's to keep out.
+/*
+ * Add `string` as a JSON string, in quotes: pure UTF-8, and fit to be shown (foreign.h). A byte
+ * that is no UTF-8 becomes U+FFFD.
  */
 void text_add_json(struct text *text, const char *string);
 

@@ -1,4 +1,5 @@
 /* check.c: `picklock check`: judges histories recorded anywhere. */
+#include "base/foreign.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/loaded.h"
@@ -177,7 +178,9 @@ static void check_say(const struct check_options *options, const char *path, con
         printf("%s: %-18s %s\n", path, name, verdict_name(verdict));
         for (const char *line = details; *line != '\0';) {
             size_t bytes = strcspn(line, "\n");
-            printf("    %.*s\n", (int)bytes, line);
+            printf("    ");
+            foreign_print(stdout, line, bytes);
+            printf("\n");
             line += bytes + (line[bytes] == '\n');
         }
         return;

@@ -1,6 +1,7 @@
 /* files.c: finding scenario files, and the folders that runs write to. */
 #include "cli/files.h"
 
+#include "base/foreign.h"
 #include "checker/check.h"
 #include "cli/command.h"
 
@@ -33,7 +34,8 @@ static struct result loading_read(struct loading *loading, const char *path, str
     struct result result =
         scenario_read(path, &loading->checks, loading->arena, scenario, &loading->errors);
     if (result_failed(result)) {
-        fprintf(stderr, "%s\n", loading->errors.data);
+        foreign_print(stderr, loading->errors.data, loading->errors.length);
+        fprintf(stderr, "\n");
         loading->broken++;
         return RESULT_OK;
     }

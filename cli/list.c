@@ -1,4 +1,5 @@
 /* list.c: `picklock list` and `picklock schema`: what there is to choose from. */
+#include "base/foreign.h"
 #include "cli/command.h"
 #include "cli/files.h"
 
@@ -54,10 +55,15 @@ static const struct argp list_argp = {
 /* The first sentence of a text, on one line. */
 static void print_about(const char *about)
 {
-    for (const char *c = about; *c != '\0'; c++) {
-        bool last = c[1] == '\0' || c[1] == '\n' || c[1] == ' ';
-        putchar(*c == '\n' ? ' ' : *c);
-        if (*c == '.' && last) {
+    while (*about != '\0') {
+        size_t words = strcspn(about, ".\n");
+        foreign_print(stdout, about, words);
+        about += words;
+        bool last = *about == '.' && (about[1] == '\0' || about[1] == '\n' || about[1] == ' ');
+        if (*about != '\0') {
+            putchar(*about++ == '\n' ? ' ' : '.');
+        }
+        if (last) {
             break;
         }
     }

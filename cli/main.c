@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/error.h"
+#include "base/foreign.h"
 #include "base/version.h"
 
 #include <limits.h>
@@ -82,7 +83,10 @@ void command_parse(const struct argp *argp, int argc, char **argv, void *input)
 
 int command_fail(struct result result, const struct text *why)
 {
-    fprintf(stderr, "picklock: %s\n", why->length > 0 ? why->data : error_sentence(result.code));
+    const char *sentence = why->length > 0 ? why->data : error_sentence(result.code);
+    fprintf(stderr, "picklock: ");
+    foreign_print(stderr, sentence, strlen(sentence));
+    fprintf(stderr, "\n");
     return error_exit_code(result.code);
 }
 

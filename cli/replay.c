@@ -1,4 +1,5 @@
 /* replay.c: `picklock replay`: runs a stored failure again, byte for byte. */
+#include "base/foreign.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/recording.h"
@@ -103,13 +104,15 @@ static int replay_tell(const struct bundle *bundle, const struct recording *reco
     struct text verdicts = text_over(memory, sizeof memory);
     bool same = trace_equal(&bundle->trace, now, &where);
     print_verdicts(recording, &verdicts);
-    printf("%s, seed %" PRIu64 ": %s\n", bundle->scenario, bundle->seed,
+    foreign_print(stdout, bundle->scenario, strlen(bundle->scenario));
+    printf(", seed %" PRIu64 ": %s\n", bundle->seed,
            same ? "the same history as recorded" : where.data);
     printf("%s\n", strcmp(verdicts.data, bundle->verdict) == 0
                        ? "the same verdict as recorded"
                        : "another verdict than recorded; it was:");
     if (strcmp(verdicts.data, bundle->verdict) != 0) {
-        printf("%snow:\n", bundle->verdict);
+        foreign_print(stdout, bundle->verdict, strlen(bundle->verdict));
+        printf("now:\n");
     }
     printf("%s", verdicts.data);
     enum verdict worst = VERDICT_NOTHING;

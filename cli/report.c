@@ -3,6 +3,7 @@
 
 #include "base/duration.h"
 #include "base/error.h"
+#include "base/foreign.h"
 #include "cli/command.h"
 
 #include <inttypes.h>
@@ -231,7 +232,9 @@ static void report_kind_text(const struct report *report, const struct report_gr
     }
     while (*rest != '\0') {
         size_t bytes = strcspn(rest, "\n");
-        printf("        %.*s\n", (int)bytes, rest);
+        printf("        ");
+        foreign_print(stdout, rest, bytes);
+        printf("\n");
         rest += bytes + (rest[bytes] == '\n');
     }
     report_rerun(report, group, run, &text);
@@ -306,12 +309,12 @@ static void report_group_tap(struct report *report, const struct report_group *g
 
 static void xml_print(FILE *file, const char *text)
 {
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '<' || c == '>' || c == '&' || c == '"') {
-            fprintf(file, "&#%d;", c);
-        } else if (c >= 0x20 || c == '\n' || c == '\t') {
-            fputc(c, file);
+    while (*text != '\0') {
+        size_t plain = strcspn(text, "<>&\"");
+        foreign_print(file, text, plain);
+        text += plain;
+        if (*text != '\0') {
+            fprintf(file, "&#%d;", *text++);
         }
     }
 }
@@ -347,8 +350,13 @@ static void report_group_github(const struct report_group *group)
     uint32_t line = scenario->expect_count > 0 ? scenario->expects[0].line : 1;
     printf("::error file=%s,line=%" PRIu32 ",title=picklock %s in %s::", scenario->path, line,
            scenario->name, group->world);
-    for (const char *c = group->last.sentences; *c != '\0'; c++) {
-        printf(*c == '\n' ? "%%0A" : *c == '%' ? "%%25" : "%c", *c);
+    for (const char *rest = group->last.sentences; *rest != '\0';) {
+        size_t plain = strcspn(rest, "\n%");
+        foreign_print(stdout, rest, plain);
+        rest += plain;
+        if (*rest != '\0') {
+            printf("%s", *rest++ == '\n' ? "%0A" : "%25");
+        }
     }
     printf("\n");
 }

@@ -1,5 +1,6 @@
 /* show.c: `picklock show`: tells the story of a run or a history. */
 #include "base/assert.h"
+#include "base/foreign.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/loaded.h"
@@ -67,19 +68,35 @@ static const struct argp show_argp = {
     NULL,
     NULL};
 
+static void show_text(const char *text)
+{
+    foreign_print(stdout, text, strlen(text));
+}
+
+/* A name that the history's writer chose: one word, whatever it holds. */
+static void show_name(const char *before, const char *name)
+{
+    char memory[8 * HISTORY_NAME_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    text_add_foreign(&text, name, strlen(name));
+    printf("%s%s", before, text.data);
+}
+
 static void show_header(const struct loaded *loaded, const char *path)
 {
     const struct history_header *header = &loaded->header;
     printf("%s: %zu events", path, loaded->count);
     if (header->scenario[0] != '\0') {
-        printf(", scenario %s, world %s, seed %" PRIu64, header->scenario, header->world,
-               header->seed);
+        show_name(", scenario ", header->scenario);
+        show_name(", world ", header->world);
+        printf(", seed %" PRIu64, header->seed);
     }
     if (header->algorithm[0] != '\0') {
-        printf(", lock %s", header->algorithm);
+        show_name(", lock ", header->algorithm);
     }
     if (header->library[0] != '\0') {
-        printf(" (%s)", header->library);
+        show_name(" (", header->library);
+        printf(")");
     }
     printf("%s\n\n", loaded->cut ? "; cut short in its last line" : "");
 }
@@ -94,15 +111,17 @@ static void show_found(const struct loaded *loaded, size_t index, bool first)
     const struct check_result *result = loaded_result(loaded, index);
     if (first) {
         explain_story(&history, check_at(index), result, &text);
-        printf("%s\n", text.data);
+        show_text(text.data);
+        printf("\n");
         return;
     }
     explain_headline(&history, check_at(index), result, &text);
-    if (result->verdict == VERDICT_UNKNOWN) {
-        printf("unknown: %s\n", text.data);
-    } else {
-        printf("also %s; --check %s tells its story\n", text.data, check_at(index)->name);
+    printf(result->verdict == VERDICT_UNKNOWN ? "unknown: " : "also ");
+    show_text(text.data);
+    if (result->verdict != VERDICT_UNKNOWN) {
+        printf("; --check %s tells its story", check_at(index)->name);
     }
+    printf("\n");
 }
 
 static struct result show_html(const struct loaded *loaded, const char *path, struct text *why)

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "base/foreign.h"
 #include "history/nemesis.h"
 
 #include <stdlib.h>
@@ -255,8 +256,9 @@ static struct result read_type(const struct datum *data, struct history_event *e
             return RESULT_OK;
         }
     }
-    text_add(why, "type is \"%.*s\"; expected invoke, ok, fail or info", (int)data[at].bytes,
-             data[at].text);
+    text_add(why, "type is \"");
+    text_add_foreign(why, data[at].text, data[at].bytes < 64 ? data[at].bytes : 64);
+    text_add(why, "\"; expected invoke, ok, fail or info");
     return result_error(ERROR_SCHEMA);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
+#include "base/foreign.h"
 #include "history/foreign.h"
 #include "history/format.h"
 #include "history/names.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DETECT_BYTES = 4096 };
+enum { DETECT_BYTES = 4096, NAME_SHOWN_BYTES = 64 };
 
 struct history_reader {
     struct history_parse parse;
@@ -76,11 +77,14 @@ struct result history_parse_resource(struct history_parse *parse, const char *na
         if (resource_counted(name, bytes, count, resource)) {
             return RESULT_OK;
         }
+        char memory[NAME_SHOWN_BYTES];
+        struct text shown = text_over(memory, sizeof memory);
+        text_add_foreign(&shown, name, bytes);
         return history_parse_error(parse, ERROR_SCHEMA, why,
-                                   "resource \"%.*s\" is not one of the %d that the header counts "
+                                   "resource \"%s\" is not one of the %d that the header counts "
                                    "(r0 to r%d); without \"resources\" in the header any name will "
                                    "do",
-                                   (int)(bytes < 64 ? bytes : 64), name, count, count - 1);
+                                   shown.data, count, count - 1);
     }
     if (bytes > HISTORY_RESOURCE_BYTES_MAX || memchr(name, '\0', bytes) != NULL) {
         return history_parse_error(

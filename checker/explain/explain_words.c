@@ -2,6 +2,7 @@
 #include "checker/explain/explain_words.h"
 
 #include "base/assert.h"
+#include "base/foreign.h"
 #include "checker/key_ends.h"
 
 #include <inttypes.h>
@@ -69,7 +70,8 @@ void put_client_first(const struct telling *telling, int32_t process)
 void put_resource(const struct telling *telling, uint32_t resource)
 {
     if (telling->history->resources != NULL) {
-        text_add(telling->text, "%s", telling->history->resources[resource]);
+        const char *name = telling->history->resources[resource];
+        text_add_foreign(telling->text, name, strlen(name));
     } else {
         text_add(telling->text, "r%" PRIu32, resource);
     }

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/duration.h"
 #include "base/error.h"
+#include "base/foreign.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -70,6 +71,69 @@ Test(text, json_strings_are_escaped)
     struct text text = text_over(memory, sizeof memory);
     text_add_json(&text, "a\"b\\c\n");
     cr_assert_str_eq(text.data, "\"a\\\"b\\\\c\\u000a\"");
+}
+
+Test(text, json_strings_are_utf8_and_do_nothing_to_a_terminal)
+{
+    char memory[96];
+    struct text text = text_over(memory, sizeof memory);
+    text_add_json(&text, "\x7f \u00e9 \u202e \U000e0041 \xff");
+    cr_assert_str_eq(text.data, "\"\\u007f \u00e9 \\u202e \\udb40\\udc41 \\ufffd\"");
+}
+
+static const char *foreign(const char *bytes, size_t count)
+{
+    static char memory[256];
+    struct text text = text_over(memory, sizeof memory);
+    text_add_foreign(&text, bytes, count);
+    return memory;
+}
+
+Test(foreign, what_a_terminal_would_obey_is_escaped)
+{
+    cr_assert_str_eq(foreign("a\x1b[2Jb\r\n\t\x7f", 10), "a\\x1b[2Jb\\x0d\\x0a\\x09\\x7f");
+    cr_assert_str_eq(foreign("\0z", 2), "\\x00z");
+    cr_assert_str_eq(foreign("\xc2\x9b"
+                             "31m",
+                             5),
+                     "\\x9b31m", "the other way to write an escape");
+    cr_assert_str_eq(foreign("\u202e\u2066\ufeff\u061c", 11), "\\u202e\\u2066\\ufeff\\u061c");
+    cr_assert_str_eq(foreign("\U000e0041", 4), "\\U000e0041");
+}
+
+Test(foreign, letters_of_any_language_stay)
+{
+    const char *words = "gr\u00fcn \u65e5\u672c \u05e9\u05dc \U0001f512 \\ \"";
+    cr_assert_str_eq(foreign(words, strlen(words)), words);
+}
+
+Test(foreign, bytes_that_are_no_utf8_are_shown_one_by_one)
+{
+    cr_assert_str_eq(foreign("\xff", 1), "\\xff");
+    cr_assert_str_eq(foreign("\xc3", 1), "\\xc3", "cut in the middle");
+    cr_assert_str_eq(foreign("\xc3(", 2), "\\xc3(");
+    cr_assert_str_eq(foreign("\xc0\xaf", 2), "\\xc0\\xaf", "longer than it needs to be");
+    cr_assert_str_eq(foreign("\xed\xa0\x80", 3), "\\xed\\xa0\\x80", "a surrogate");
+    cr_assert_str_eq(foreign("\xf4\x90\x80\x80", 4), "\\xf4\\x90\\x80\\x80", "beyond the last");
+}
+
+/* Whatever comes in, what goes out is plain UTF-8. */
+Test(foreign, no_bytes_whatever_get_through)
+{
+    struct random_stream stream = random_stream("foreign", 1);
+    for (int round = 0; round < 20000; round++) {
+        char bytes[20];
+        for (size_t i = 0; i < sizeof bytes; i++) {
+            bytes[i] = (char)random_word(&stream);
+        }
+        const char *shown = foreign(bytes, sizeof bytes);
+        cr_assert_geq(strlen(shown), sizeof bytes / 4);
+        for (size_t at = 0, left = strlen(shown), taken = 0; left > 0; at += taken, left -= taken) {
+            uint32_t code = 0;
+            taken = foreign_next(shown + at, left, &code);
+            cr_assert(foreign_is_plain(code), "round %d", round);
+        }
+    }
 }
 
 Test(text, distance_counts_edits)

@@ -231,6 +231,25 @@ class Histories(Command):
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn("unknown: exercised: fault 1 of the scenario did not strike\n", result.stdout)
 
+    def test_words_of_a_history_do_nothing_to_a_terminal(self):
+        acts = "\\u001b]0;gone\\u0007\\u009b2J\\u202e\\n::error::x"
+        lines = ['{"format":"picklock-history","version":1,"scenario":"%s","library":"%s"}' % (acts, acts)]
+        for process in (1, 2):
+            for kind in ("invoke", "ok"):
+                lines.append('{"time":1,"process":%d,"type":"%s","f":"acquire","resource":"%s"}' % (process, kind, acts))
+        path = self.write("acts.jsonl", "\n".join(lines) + "\n")
+        bad = self.write("bad.jsonl", '{"format":"picklock-history","version":1,"resources":1}\n'
+                         '{"time":1,"process":1,"type":"invoke","f":"acquire","resource":"%s"}\n' % acts)
+        for arguments, code in ((("show", path), 1), (("check", path), 1),
+                                (("check", "--json", path), 1), (("check", bad), 4)):
+            result = self.picklock(*arguments)
+            told = result.stdout + result.stderr
+            self.assertEqual(result.returncode, code, told)
+            for acting in "\x1b\x07\x9b\u202e":
+                self.assertNotIn(acting, told, arguments)
+            self.assertNotIn("\n::error", told, arguments)
+            self.assertIn("gone", told, arguments)
+
     def test_a_history_cut_in_the_middle_of_a_line_is_valid(self):
         path = self.kept()
         text = path.read_bytes()

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
+#include "base/foreign.h"
 #include "harness/real/adapter/adapter_inner.h"
 #include "harness/real/process/process.h"
 
@@ -59,10 +60,7 @@ void adapter_write(struct adapter_client *client, const char *line, size_t bytes
 static void line_shown(const char *line, size_t bytes, struct text *shown)
 {
     size_t count = bytes < SHOWN_BYTES_MAX ? bytes : SHOWN_BYTES_MAX;
-    for (size_t i = 0; i < count; i++) {
-        bool plain = line[i] >= ' ' && line[i] <= '~';
-        text_add_bytes(shown, plain ? &line[i] : "?", 1);
-    }
+    text_add_foreign(shown, line, count);
     text_add(shown, "%s", bytes > count ? "..." : "");
 }
 
@@ -97,7 +95,7 @@ static void adapter_line(struct adapter_client *client, const char *line, size_t
 {
     struct adapter_answer answer;
     char memory[WHY_BYTES];
-    char shown_memory[SHOWN_BYTES_MAX + 8];
+    char shown_memory[4 * SHOWN_BYTES_MAX + 8];
     struct text why = text_over(memory, sizeof memory);
     struct text shown = text_over(shown_memory, sizeof shown_memory);
     unsigned long long number = ++client->line_number;

@@ -1,6 +1,8 @@
 /* adapter_fail.c: one sentence for what an adapter did wrong, with the end of its log. */
 #include "harness/real/adapter/adapter_inner.h"
 
+#include "base/foreign.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +29,9 @@ static void log_tail_add(const char *path, struct text *text)
     }
     tail[bytes] = '\0';
     const char *last = strrchr(tail, '\n');
-    text_add(text, "; its last line on stderr: %s", last != NULL ? last + 1 : tail);
+    last = last != NULL ? last + 1 : tail;
+    text_add(text, "; its last line on stderr: ");
+    text_add_foreign(text, last, strlen(last));
 }
 
 void adapter_fail(struct adapter_client *client, const char *format, ...)

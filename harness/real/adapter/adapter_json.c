@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
+#include "base/foreign.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -111,7 +112,8 @@ bool adapter_answer_read(const char *line, size_t bytes, struct adapter_answer *
     memset(answer, 0, sizeof *answer);
     json_t *object = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, &error);
     if (object == NULL) {
-        text_add(why, "expected a JSON object: %s", error.text);
+        text_add(why, "expected a JSON object: ");
+        text_add_foreign(why, error.text, strlen(error.text));
         return false;
     }
     bool fine = answer_read(object, answer, why);

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "base/foreign.h"
 #include "harness/real/process/loop.h"
 
 #include <errno.h>
@@ -244,7 +245,14 @@ void process_explain(int status, const char *log_path, struct text *text)
     }
     const char *slash = strrchr(log_path, '/');
     text_add(text, "; %s ends: ", slash != NULL ? slash + 1 : log_path);
-    for (ssize_t i = last_lines(tail, bytes); i < bytes; i++) {
-        text_add_bytes(text, tail[i] == '\n' ? " | " : &tail[i], tail[i] == '\n' ? 3 : 1);
+    const char *line = tail + last_lines(tail, bytes);
+    for (size_t left = (size_t)(tail + bytes - line); left > 0;) {
+        const char *end = memchr(line, '\n', left);
+        size_t line_bytes = end != NULL ? (size_t)(end - line) : left;
+        text_add_foreign(text, line, line_bytes);
+        text_add(text, "%s", end != NULL ? " | " : "");
+        line_bytes += end != NULL ? 1 : 0;
+        line += line_bytes;
+        left -= line_bytes;
     }
 }
