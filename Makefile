@@ -64,9 +64,6 @@ $(BUILD)/picklock-%.so: harness/real/preload/%.c harness/real/preload/clock_page
 	@$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden $(WARNINGS) -I. $(CFLAGS) -shared \
 	    -o $@ $< $(LDFLAGS)
 
-# A wrong lock overrides the right one's table in one place: that is its point.
-$(BUILD)/lockcore/wrong/%.o: WARNINGS += -Wno-override-init $(if $(findstring clang,$(CC)),-Wno-initializer-overrides)
-
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_ALL) $(LIBS_CFLAGS) -MMD -MP -c $< -o $@

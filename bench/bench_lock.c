@@ -2,8 +2,8 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "base/duration.h"
-#include "lockcore/command.h"
 #include "lockcore/drivers/locks.h"
+#include "lockcore/redis/command.h"
 
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
@@ -129,7 +129,7 @@ static void plain_flush(struct bench *bench)
 static void plain_cycles(struct bench *bench, int count)
 {
     static const char value[] = "0123456789abcdef0123456789abcdef01234567";
-    const char *sha = lock_command_script_sha(LOCK_COMMAND_COMPARE_DELETE);
+    const char *sha = redis_script_sha(REDIS_COMPARE_DELETE);
     char key[32];
     for (int i = 0; i < count; i++) {
         size_t key_bytes = (size_t)snprintf(key, sizeof key, "plain-%d", i);
@@ -152,8 +152,8 @@ static void plain_cycles(struct bench *bench, int count)
 static void scripts_load(struct bench *bench)
 {
     for (int node = 0; node < NODES; node++) {
-        redisReply *reply = redisCommand(bench->plain[node], "SCRIPT LOAD %s",
-                                         lock_command_script(LOCK_COMMAND_COMPARE_DELETE));
+        redisReply *reply =
+            redisCommand(bench->plain[node], "SCRIPT LOAD %s", redis_script(REDIS_COMPARE_DELETE));
         ASSERT(reply != NULL && reply->type == REDIS_REPLY_STRING);
         freeReplyObject(reply);
     }

@@ -101,18 +101,6 @@ static void actor_hear(struct actor *actor, const struct lock_effect *effect)
     told->fence = effect->fence;
 }
 
-static bool lock_effects_ask_for_keys(const struct lock_effects *effects)
-{
-    for (uint32_t i = 0; i < effects->count; i++) {
-        const struct lock_effect *effect = &effects->list[i];
-        if (effect->type == LOCK_EFFECT_SEND &&
-            command_role_of((enum lock_command_kind)effect->command.kind) == ROLE_SET) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /*
  * Would this event, if the lock saw it now, start an attempt or complete a majority? Asked only
  * when somebody watches the probe points that stand before these; the answer is the lock's own.
@@ -127,16 +115,11 @@ static enum actor_stash actor_stands_before(struct actor_call *call, uint32_t re
     }
     struct lock trial = call->actor->locks[resource];
     struct lock_effects effects;
-    uint16_t state = trial.state;
     lock_step(&trial, event, &effects);
-    if (sends && lock_effects_ask_for_keys(&effects)) {
+    if (sends && (effects.marks & LOCK_MARK_ASKS) != 0) {
         return ACTOR_STASH_AS_IT_WAS;
     }
-    bool granted = state == LOCK_STATE_ACQUIRING &&
-                   (trial.state == LOCK_STATE_HELD || trial.state == LOCK_STATE_FENCING);
-    bool extended = state == LOCK_STATE_EXTENDING && trial.state == LOCK_STATE_HELD &&
-                    trial.extends_left < call->actor->locks[resource].extends_left;
-    if (majority && (granted || extended)) {
+    if (majority && (effects.marks & LOCK_MARK_DECIDES) != 0) {
         return ACTOR_STASH_TIME_ANEW;
     }
     return ACTOR_STASH_NONE;
@@ -159,7 +142,7 @@ static void actor_lock_step(struct actor_call *call, uint32_t resource,
         }
         /* A WAKE is read off the lock when the call ends. */
     }
-    if (lock_effects_ask_for_keys(&effects)) {
+    if ((effects.marks & LOCK_MARK_ASKS) != 0) {
         actor_probe(call, PROBE_BEFORE_REPLIES);
     }
 }
@@ -196,7 +179,7 @@ static struct lock_event actor_lock_event(const struct actor_call *call, enum lo
 static void actor_ask(struct actor_call *call, const struct client_effect *ask)
 {
     struct actor *actor = call->actor;
-    uint16_t state = actor->locks[ask->resource].state;
+    uint32_t state = actor->locks[ask->resource].state;
     bool holds = state == LOCK_STATE_HELD;
     bool can = ask->f == HISTORY_EXTEND ? holds : holds || state == LOCK_STATE_SPENT;
     if (ask->f != HISTORY_ACQUIRE && !can) {

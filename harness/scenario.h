@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "history/event.h"
-#include "lockcore/lock.h"
+#include "lockcore/dialect.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -293,6 +293,6 @@ void plan_header(const struct plan *plan, const char *world, struct history_head
 
 const char *probe_point_name(enum probe_point point);
 const char *command_role_name(enum command_role role);
-enum command_role command_role_of(enum lock_command_kind kind);
+enum command_role command_role_of(enum lock_verb verb);
 
 #endif

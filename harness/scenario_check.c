@@ -40,9 +40,8 @@ static void trigger_check(struct problems *problems, const struct document *part
         return;
     }
     bool command = trigger->kind == TRIGGER_COMMAND || trigger->kind == TRIGGER_ARRIVAL;
-    /* A wrong lock may send one of its own accord: SETNX and EXPIRE. */
-    bool right = strncmp(scenario->algorithm, "wrong/", 6) != 0;
-    if (command && right && trigger->role == ROLE_EXTEND && scenario->extend_every_ns == 0) {
+    bool unasked = lock_algorithm_at(scenario->lock.algorithm)->extends_unasked;
+    if (command && !unasked && trigger->role == ROLE_EXTEND && scenario->extend_every_ns == 0) {
         problem_say(problems, part->place,
                     "nobody ever extends: clients.extend_every is 0s, so this never happens");
         return;

@@ -1,4 +1,4 @@
-/* scenario_names.c: names of probe points and command roles, and what each command is. */
+/* scenario_names.c: names of probe points and command roles, and the role of each verb. */
 #include "harness/scenario.h"
 
 #include "base/assert.h"
@@ -31,23 +31,28 @@ const char *command_role_name(enum command_role role)
     UNREACHABLE();
 }
 
-enum command_role command_role_of(enum lock_command_kind kind)
+enum command_role command_role_of(enum lock_verb verb)
 {
-    switch (kind) {
-    case LOCK_COMMAND_SET:
-    case LOCK_COMMAND_SET_FENCE:
-    case LOCK_COMMAND_SETNX:
+    switch (verb) {
+    case LOCK_VERB_SET:
+    case LOCK_VERB_SET_ABSENT:
+    case LOCK_VERB_SET_PRESENT:
         return ROLE_SET;
-    case LOCK_COMMAND_COMPARE_EXPIRE:
-    case LOCK_COMMAND_EXPIRE:
-    case LOCK_COMMAND_SET_EXPIRE:
+    case LOCK_VERB_EXTEND:
+    case LOCK_VERB_EXTEND_COMPARE:
+    case LOCK_VERB_SET_OR_EXTEND:
+    case LOCK_VERB_KEEP_SESSION:
         return ROLE_EXTEND;
-    case LOCK_COMMAND_COMPARE_DELETE:
-    case LOCK_COMMAND_DELETE:
+    case LOCK_VERB_DELETE:
+    case LOCK_VERB_DELETE_COMPARE:
+    case LOCK_VERB_CLOSE_SESSION:
         return ROLE_DELETE;
-    case LOCK_COMMAND_RAISE_FENCE:
+    case LOCK_VERB_NONE:
+    case LOCK_VERB_FLUSH:
+    case LOCK_VERB_OPEN_SESSION:
+    case LOCK_VERB_WATCH:
         return ROLE_OTHER;
-    case LOCK_COMMAND_KINDS:
+    case LOCK_VERBS:
         break;
     }
     UNREACHABLE();

@@ -8,20 +8,22 @@
 #ifndef LOCKCORE_CLEANUP_H
 #define LOCKCORE_CLEANUP_H
 
-#include "lockcore/state.h"
+#include "lockcore/quorum.h"
 
 /* Whether another value can be taken in. An attempt begins only then: its end may need it. */
 bool cleanup_has_room(const struct lock *lock);
 
 /* Send `kind` for the lock's value to `nodes` as a new attempt, and again until answered. */
-void cleanup_begin(struct lock *lock, enum lock_command_kind kind, uint32_t nodes, int64_t now_ns,
+void cleanup_begin(struct lock *lock, uint32_t kind, uint32_t nodes, int64_t now_ns,
                    struct lock_effects *effects);
 
 /* Count a node's answer to a release; an error or garble is none. */
 void cleanup_hear(struct lock *lock, const struct lock_event *event);
 
-/* Send again what is due, at most LOCK_RESENDS_MAX values, and drop what has expired. */
-void cleanup_tick(struct lock *lock, enum lock_command_kind kind, int64_t now_ns,
-                  struct lock_effects *effects);
+/* Send again what is due, at most QUORUM_RESENDS_MAX values, and drop what has expired. */
+void cleanup_tick(struct lock *lock, int64_t now_ns, struct lock_effects *effects);
+
+/* When cleanup_tick next has something to do; TIME_NEVER if it has nothing. */
+int64_t cleanup_wake_ns(const struct lock *lock);
 
 #endif

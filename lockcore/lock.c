@@ -13,31 +13,20 @@ _Static_assert(sizeof(struct lock_effect) ==
                    4 + LOCK_VALUE_BYTES + sizeof(struct lock_command) + 4 * 8,
                "no padding");
 _Static_assert(sizeof(struct lock_config) == 4 * 2 + 5 * 8, "no padding");
-_Static_assert(sizeof(struct lock_cleanup) == LOCK_VALUE_BYTES + 3 * 4 + 2 * 8, "no padding");
-_Static_assert(sizeof(struct lock) == sizeof(struct lock_config) + 4 * 2 + 5 * 4 +
-                                          LOCK_VALUE_BYTES + 5 * 8 +
-                                          LOCK_CLEANUPS_MAX * sizeof(struct lock_cleanup),
+_Static_assert(sizeof(struct lock) ==
+                   sizeof(struct lock_config) + 5 * 4 + LOCK_VALUE_BYTES + 5 * 8 + LOCK_OWN_BYTES,
                "no padding");
 
-#define TO(state) (1u << LOCK_STATE_##state)
-
-/* From each state, the states that may follow. */
-static const uint32_t moves[LOCK_STATES] = {
-    [LOCK_STATE_IDLE] = TO(ACQUIRING) | TO(WAITING),
-    [LOCK_STATE_ACQUIRING] = TO(IDLE) | TO(WAITING) | TO(FENCING) | TO(HELD),
-    [LOCK_STATE_FENCING] = TO(IDLE) | TO(WAITING) | TO(HELD),
-    [LOCK_STATE_WAITING] = TO(ACQUIRING),
-    [LOCK_STATE_HELD] = TO(EXTENDING) | TO(SPENT) | TO(RELEASING),
-    [LOCK_STATE_EXTENDING] = TO(HELD) | TO(RELEASING),
-    [LOCK_STATE_SPENT] = TO(RELEASING),
-    [LOCK_STATE_RELEASING] = TO(IDLE),
-};
+static const struct lock_algorithm *algorithm_of(const struct lock *lock)
+{
+    return lock_algorithm_at(lock->config.algorithm);
+}
 
 void lock_move(struct lock *lock, enum lock_state state)
 {
     ASSERT(lock->state < LOCK_STATES);
-    ASSERT((moves[lock->state] & (1u << state)) != 0);
-    lock->state = (uint16_t)state;
+    ASSERT((algorithm_of(lock)->moves[lock->state] & (1u << state)) != 0);
+    lock->state = state;
 }
 
 static struct lock_effect *effect_add(struct lock_effects *effects, enum lock_effect_type type)
@@ -49,14 +38,15 @@ static struct lock_effect *effect_add(struct lock_effects *effects, enum lock_ef
     return effect;
 }
 
-void lock_send(struct lock_effects *effects, uint32_t node_index,
-               const struct lock_command *command)
+void lock_send(const struct lock *lock, uint32_t node_index, const struct lock_command *command,
+               struct lock_effects *effects)
 {
-    ASSERT(node_index < LOCK_NODES_MAX);
-    ASSERT(command->kind < LOCK_COMMAND_KINDS);
+    ASSERT(node_index < lock->config.node_count);
+    const struct lock_command_row *row = lock_row_of(lock, command->kind);
     struct lock_effect *effect = effect_add(effects, LOCK_EFFECT_SEND);
     effect->node_index = (uint8_t)node_index;
     effect->command = *command;
+    effects->marks |= lock_verb_asks((enum lock_verb)row->verb) ? LOCK_MARK_ASKS : 0;
 }
 
 struct lock_effect *lock_tell(struct lock_effects *effects, enum lock_told told,
@@ -72,6 +62,7 @@ struct lock_effect *lock_tell(struct lock_effects *effects, enum lock_told told,
 void lock_init(struct lock *lock, const struct lock_config *config)
 {
     const struct lock_algorithm *algorithm = lock_algorithm_at(config->algorithm);
+    ASSERT(algorithm->dialect->row_count <= LOCK_COMMANDS_MAX);
     ASSERT(config->node_count >= algorithm->nodes_min);
     ASSERT(config->node_count <= algorithm->nodes_max);
     ASSERT(config->ttl_ns > 0 && config->ttl_ns <= DURATION_NS_MAX);
@@ -86,104 +77,87 @@ void lock_init(struct lock *lock, const struct lock_config *config)
     lock_assert_valid(lock);
 }
 
-static int64_t earlier(int64_t a_ns, int64_t b_ns)
-{
-    return a_ns < b_ns ? a_ns : b_ns;
-}
-
-/* When the state itself next needs the clock. */
-static int64_t state_wake_ns(const struct lock *lock)
-{
-    switch ((enum lock_state)lock->state) {
-    case LOCK_STATE_IDLE:
-    case LOCK_STATE_SPENT:
-        return TIME_NEVER;
-    case LOCK_STATE_ACQUIRING:
-    case LOCK_STATE_FENCING:
-    case LOCK_STATE_WAITING:
-    case LOCK_STATE_RELEASING:
-        return lock->deadline_ns;
-    case LOCK_STATE_HELD:
-        return lock->until_ns;
-    case LOCK_STATE_EXTENDING:
-        return earlier(lock->deadline_ns, lock->until_ns);
-    case LOCK_STATES:
-        break;
-    }
-    UNREACHABLE();
-}
-
 /* Ask for the earliest time at which anything is due, if that is not what was asked for last. */
 static void wake_update(struct lock *lock, struct lock_effects *effects)
 {
-    int64_t wake_ns = state_wake_ns(lock);
-    for (uint32_t i = 0; i < lock->cleanup_count; i++) {
-        wake_ns = earlier(wake_ns, lock->cleanups[i].resend_ns);
-        wake_ns = earlier(wake_ns, lock->cleanups[i].deadline_ns);
-    }
+    int64_t wake_ns = algorithm_of(lock)->wake_ns(lock);
     if (wake_ns != lock->wake_ns) {
         lock->wake_ns = wake_ns;
         effect_add(effects, LOCK_EFFECT_WAKE)->at_ns = wake_ns;
     }
 }
 
-void lock_step(struct lock *lock, const struct lock_event *event, struct lock_effects *effects)
+/* The node did not know the short form, and nothing was done. */
+static bool asks_for_long_form(const struct lock *lock, const struct lock_event *event)
 {
-    ASSERT(event->type <= LOCK_EVENT_TIMER);
-    if (event->type == LOCK_EVENT_REPLY || event->type == LOCK_EVENT_BROKEN) {
+    return event->type == LOCK_EVENT_REPLY && event->reply.type == LOCK_REPLY_LONG_FORM &&
+           event->command.form == LOCK_FORM_SHORT &&
+           lock_row_of(lock, event->command.kind)->has_long_form;
+}
+
+/*
+ * Send it at length, in the same round. What frees a key is sent whenever that is told: behind a
+ * set that came as late, nobody else would delete its key. Any other late command is of no use.
+ */
+static void send_long_form(const struct lock *lock, const struct lock_event *event,
+                           struct lock_effects *effects)
+{
+    enum lock_verb verb = (enum lock_verb)lock_row_of(lock, event->command.kind)->verb;
+    bool waited_for = event->command.attempt == lock->attempt &&
+                      (lock->pending & lock_bit(event->node_index)) != 0;
+    if (waited_for || lock_verb_frees(verb)) {
+        struct lock_command command = event->command;
+        command.form = LOCK_FORM_LONG;
+        lock_send(lock, event->node_index, &command, effects);
+    }
+}
+
+static void event_assert_valid(const struct lock *lock, const struct lock_event *event)
+{
+    ASSERT(event->type <= LOCK_EVENT_PUSH);
+    bool told = event->type == LOCK_EVENT_REPLY || event->type == LOCK_EVENT_PUSH;
+    if (told || event->type == LOCK_EVENT_BROKEN) {
         ASSERT(event->node_index < lock->config.node_count);
     }
+    if (told) {
+        ASSERT(event->reply.type < LOCK_REPLY_TYPES);
+        ASSERT(event->command.kind < lock_dialect_of(lock)->row_count);
+    }
+}
+
+void lock_step(struct lock *lock, const struct lock_event *event, struct lock_effects *effects)
+{
+    event_assert_valid(lock, event);
     effects->count = 0;
+    effects->marks = 0;
     if (event->type == LOCK_EVENT_TIMER) {
         lock->wake_ns = TIME_NEVER; /* used up: whatever is due next is asked for anew */
     }
-    lock_algorithm_at(lock->config.algorithm)->step(lock, event, effects);
+    if (asks_for_long_form(lock, event)) {
+        send_long_form(lock, event, effects);
+    } else {
+        algorithm_of(lock)->step(lock, event, effects);
+    }
     wake_update(lock, effects);
     lock_assert_valid(lock);
 }
 
-static bool bytes_zero(const void *memory, size_t bytes)
+bool lock_at_rest(const struct lock *lock)
 {
-    const uint8_t *byte = memory;
-    for (size_t i = 0; i < bytes; i++) {
-        if (byte[i] != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void assert_valid_cleanups(const struct lock *lock)
-{
-    ASSERT(lock->cleanup_count <= LOCK_CLEANUPS_MAX);
-    for (uint32_t i = 0; i < lock->cleanup_count; i++) {
-        const struct lock_cleanup *cleanup = &lock->cleanups[i];
-        ASSERT(cleanup->unanswered != 0);
-        ASSERT((cleanup->unanswered & ~lock_all_nodes(lock)) == 0);
-        for (uint32_t j = 0; j < i; j++) {
-            ASSERT(cleanup->attempt != lock->cleanups[j].attempt);
-        }
-    }
-    if (lock->cleanup_count < LOCK_CLEANUPS_MAX) { /* one is enough: removal shifts zeros in */
-        ASSERT(bytes_zero(&lock->cleanups[lock->cleanup_count], sizeof lock->cleanups[0]));
-    }
+    return lock->state == LOCK_STATE_IDLE && lock->wake_ns == TIME_NEVER;
 }
 
 void lock_assert_valid(const struct lock *lock)
 {
     ASSERT(lock->state < LOCK_STATES);
-    ASSERT(((lock->pending | lock->agreed | lock->refused) & ~lock_all_nodes(lock)) == 0);
-    ASSERT((lock->pending & (lock->agreed | lock->refused)) == 0);
-    ASSERT((lock->agreed & lock->refused) == 0);
+    ASSERT((lock->pending & ~lock_all_nodes(lock)) == 0);
     ASSERT(lock->attempts_left <= lock->config.retry_count);
     ASSERT(lock->extends_left <= lock->config.extend_count);
     ASSERT(lock->fence >= 0);
-    bool asking = lock->state == LOCK_STATE_ACQUIRING || lock->state == LOCK_STATE_FENCING ||
-                  lock->state == LOCK_STATE_EXTENDING || lock->state == LOCK_STATE_RELEASING;
-    ASSERT(asking == (lock->pending != 0)); /* a round without open answers has been judged */
+    /* Whoever waits for something has a time at which the waiting ends. */
     ASSERT(lock->state == LOCK_STATE_IDLE || lock->state == LOCK_STATE_SPENT ||
            lock->wake_ns != TIME_NEVER);
-    assert_valid_cleanups(lock);
+    algorithm_of(lock)->assert_valid(lock);
 }
 
 static const char *const state_names[LOCK_STATES] = {

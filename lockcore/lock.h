@@ -30,69 +30,50 @@
 #include <stdint.h>
 
 enum {
-    LOCK_NODES_MAX = 16,    /* lock servers of one lock */
-    LOCK_VALUE_BYTES = 20,  /* Redis docs: "20 bytes from /dev/urandom" */
-    LOCK_RANDOM_WORDS = 4,  /* words 0 to 2: 20 bytes of value; word 3: jitter */
-    LOCK_CLEANUPS_MAX = 16, /* values whose release is still unanswered somewhere */
-    LOCK_RESENDS_MAX = 2,   /* values that one step asks for again */
-    LOCK_EFFECTS_MAX = (LOCK_RESENDS_MAX + 2) * LOCK_NODES_MAX + 4,
+    LOCK_NODES_MAX = 16,                 /* lock servers of one lock */
+    LOCK_VALUE_BYTES = 20,               /* Redis docs: "20 bytes from /dev/urandom" */
+    LOCK_RANDOM_WORDS = 4,               /* words 0 to 2: 20 bytes of value; word 3: jitter */
+    LOCK_SENDS_MAX = 4 * LOCK_NODES_MAX, /* commands of one step */
+    LOCK_EFFECTS_MAX = LOCK_SENDS_MAX + 4,
+    LOCK_OWN_BYTES = 784, /* what an algorithm may keep beside the head */
 };
 
-/* The random string that proves who set a key. Sent as 40 lower-case hex digits. */
+/* The random string that proves who set a key. Written as 40 lower-case hex digits. */
 struct lock_value {
     uint8_t bytes[LOCK_VALUE_BYTES];
 };
 
-/*
- * What one node can be asked. command.h says how each is written on the wire.
- *
- *   name                          meaning                                        reply
- */
-#define LOCK_COMMAND_MAP(X)                                                                        \
-    X(LOCK_COMMAND_SET, "SET NX PX: set the key if there is none", OK or NIL)                      \
-    X(LOCK_COMMAND_COMPARE_DELETE, "script: delete the key if it holds our value", INTEGER 1 or 0) \
-    X(LOCK_COMMAND_COMPARE_EXPIRE, "script: new ttl if the key holds our value", INTEGER 1 or 0)   \
-    X(LOCK_COMMAND_SET_FENCE, "script: SET NX PX, then count the grant", INTEGER fence or NIL)     \
-    X(LOCK_COMMAND_RAISE_FENCE, "script: counter = max(counter, fence)", INTEGER counter)          \
-    X(LOCK_COMMAND_DELETE, "DEL, whoever owns the key (wrong locks)", INTEGER 1 or 0)              \
-    X(LOCK_COMMAND_SETNX, "SETNX, without a ttl (wrong locks)", INTEGER 1 or 0)                    \
-    X(LOCK_COMMAND_EXPIRE, "PEXPIRE, whoever owns the key (wrong locks)", INTEGER 1 or 0)          \
-    X(LOCK_COMMAND_SET_EXPIRE, "script: extend our key or create it (wrong locks)", INTEGER 1 or 0)
-
-enum lock_command_kind {
-#define X(kind, meaning, reply) kind,
-    LOCK_COMMAND_MAP(X)
-#undef X
-        LOCK_COMMAND_KINDS,
-};
-
-/* How a script is sent. The core starts with EVALSHA and falls back to EVAL after NOSCRIPT. */
+/* How a command is sent where there are two ways. The short one names what the node knows already
+ * (a script by its SHA-1, a prepared statement); whoever does not know it answers LONG_FORM. */
 enum lock_command_form {
-    LOCK_FORM_SHA,
-    LOCK_FORM_TEXT,
+    LOCK_FORM_SHORT,
+    LOCK_FORM_LONG,
 };
 
+/* What one node is asked. dialect.h says what each kind means and carries. */
 struct lock_command {
-    uint32_t kind;           /* enum lock_command_kind */
-    uint32_t form;           /* enum lock_command_form; scripts only */
+    uint32_t kind;           /* a row of the algorithm's dialect */
+    uint32_t form;           /* enum lock_command_form */
     uint32_t attempt;        /* the core's own number; comes back with the reply */
-    struct lock_value value; /* whose key */
-    int64_t ttl_ms;          /* SET, SET_FENCE, COMPARE_EXPIRE, EXPIRE, SET_EXPIRE */
-    int64_t fence;           /* RAISE_FENCE */
+    struct lock_value value; /* whose key, whose session */
+    int64_t ttl_ms;          /* where the row carries one, else 0 */
+    int64_t number;          /* ... the same: a fence, a revision, a place in a queue */
 };
 
 enum lock_reply_type {
-    LOCK_REPLY_OK,
-    LOCK_REPLY_NIL,
-    LOCK_REPLY_INTEGER,
-    LOCK_REPLY_NOSCRIPT, /* the script is not in the node's cache: nothing was done */
-    LOCK_REPLY_ERROR,    /* OOM, READONLY, LOADING, ...: nothing was done */
-    LOCK_REPLY_GARBLED,  /* not a reply to this command: the effect is unknown */
+    LOCK_REPLY_YES,       /* done */
+    LOCK_REPLY_NO,        /* not done, as the node's state forbids it */
+    LOCK_REPLY_NUMBER,    /* done, and here is the number that was asked for */
+    LOCK_REPLY_LONG_FORM, /* the node does not know the short form: nothing was done */
+    LOCK_REPLY_ERROR,     /* refused (out of memory, read-only, ...): nothing was done */
+    LOCK_REPLY_UNSURE,    /* the node does not know itself whether it was or will be done */
+    LOCK_REPLY_GARBLED,   /* not a reply to this command: the effect is unknown */
+    LOCK_REPLY_TYPES,
 };
 
 struct lock_reply {
-    uint8_t type;    /* enum lock_reply_type */
-    int64_t integer; /* LOCK_REPLY_INTEGER */
+    uint8_t type;   /* enum lock_reply_type */
+    int64_t number; /* LOCK_REPLY_NUMBER, else 0 */
 };
 
 /* Names an algorithm in the table of algorithms.h; stable within one build. */
@@ -120,13 +101,15 @@ enum lock_event_type {
     LOCK_EVENT_TIMER,   /* the time asked for with LOCK_EFFECT_WAKE has come (or passed). Replies
                            that have arrived by then are carried in first: whoever was slow to
                            look at them must not count them as missing */
+    LOCK_EVENT_PUSH,    /* node_index tells, after its reply to `command`, what that one asked to be
+                           told of: the key watched is gone, the session is over (`reply`: NO) */
 };
 
 struct lock_event {
     uint8_t type;                       /* enum lock_event_type */
-    uint8_t node_index;                 /* REPLY, BROKEN */
-    struct lock_reply reply;            /* REPLY */
-    struct lock_command command;        /* REPLY: the command that is answered, as it was sent */
+    uint8_t node_index;                 /* REPLY, PUSH, BROKEN */
+    struct lock_reply reply;            /* REPLY, PUSH */
+    struct lock_command command;        /* REPLY, PUSH: the command that is answered, as sent */
     int64_t now_ns;                     /* the client's monotonic clock */
     int64_t wall_ns;                    /* the client's wall clock; only wrong locks look at it */
     uint64_t random[LOCK_RANDOM_WORDS]; /* fresh with every event */
@@ -183,14 +166,23 @@ struct lock_effect {
     int64_t fence;               /* TELL GRANTED: > 0, or 0 where the algorithm has none */
 };
 
+/* What an event meant, for whoever wants to stand before it (harness/actor.h). */
+enum lock_mark {
+    LOCK_MARK_ASKS = 1 << 0,    /* an attempt: commands are sent that ask for the key */
+    LOCK_MARK_DECIDES = 1 << 1, /* the reply that a grant or an extension was waiting for */
+};
+
 struct lock_effects {
     uint32_t count; /* entries of `list` that are filled; the rest is whatever was there */
+    uint32_t marks; /* LOCK_MARK_... */
     struct lock_effect list[LOCK_EFFECTS_MAX];
 };
 
+/* What the application may ask for hangs on it. An algorithm that has no use for a state never
+ * enters it; steps within a state are its own. */
 enum lock_state {
     LOCK_STATE_IDLE,      /* nothing held, nothing asked */
-    LOCK_STATE_ACQUIRING, /* SETs are out */
+    LOCK_STATE_ACQUIRING, /* asked for */
     LOCK_STATE_FENCING,   /* granted by a majority; its fence is being written back */
     LOCK_STATE_WAITING,   /* between two attempts */
     LOCK_STATE_HELD,      /* inside the lease */
@@ -200,35 +192,24 @@ enum lock_state {
     LOCK_STATES,
 };
 
-/* A value that must go from every node: after a refused attempt, or a release. */
-struct lock_cleanup {
-    struct lock_value value;
-    uint32_t attempt;    /* of the release's commands */
-    uint32_t unanswered; /* bit i: node i has not answered the release yet; never 0 */
-    uint32_t resends;    /* how often the unanswered ones were asked again */
-    int64_t resend_ns;   /* when the unanswered ones are asked again */
-    int64_t deadline_ns; /* when the ttl has run out and the rest expires by itself */
-};
-
-/* Read it for tests and pictures; only lock_step writes it. */
+/*
+ * Read it for tests and pictures; only lock_step writes it. The head is what every algorithm has;
+ * `own` is the algorithm's, which alone knows its layout.
+ */
 struct lock {
     struct lock_config config;
-    uint16_t state;          /* enum lock_state */
-    uint16_t reason;         /* enum lock_reason: why the last attempt failed */
-    uint16_t attempts_left;  /* of this acquire, after the one under way */
-    uint16_t extends_left;   /* of this grant */
+    uint32_t state;          /* enum lock_state */
+    uint32_t attempts_left;  /* of this acquire, after the one under way */
+    uint32_t extends_left;   /* of this grant */
     uint32_t attempt;        /* number of the newest attempt, extension or release */
     uint32_t pending;        /* bit i: node i still owes an answer to it */
-    uint32_t agreed;         /* bit i: node i said yes */
-    uint32_t refused;        /* bit i: node i said no */
-    uint32_t cleanup_count;  /* entries of `cleanups` in use; the rest is zero */
     struct lock_value value; /* of the newest attempt */
     int64_t start_ns;        /* when it began, on the clock that the algorithm trusts */
     int64_t deadline_ns;     /* when waiting for its answers ends, or the next attempt begins */
     int64_t until_ns;        /* HELD, EXTENDING: the lease's end */
     int64_t wake_ns;         /* the wake that is asked for; TIME_NEVER if none */
     int64_t fence;           /* highest fence seen by the attempt; of the grant once held */
-    struct lock_cleanup cleanups[LOCK_CLEANUPS_MAX]; /* oldest first */
+    _Alignas(8) uint8_t own[LOCK_OWN_BYTES];
 };
 
 /* Make an idle lock. The config is copied; one out of range asserts. */
@@ -250,6 +231,10 @@ LOCKCORE_API void lock_init(struct lock *lock, const struct lock_config *config)
  */
 LOCKCORE_API void lock_step(struct lock *lock, const struct lock_event *event,
                             struct lock_effects *effects);
+
+/* Nothing is held, nothing asked for, and nothing left to do later: it can be thrown away without
+ * leaving anything behind that it would still have taken care of. */
+LOCKCORE_API bool lock_at_rest(const struct lock *lock);
 
 /* N/2 + 1 of the nodes configured, not of those that can be reached. */
 static inline uint32_t lock_quorum(uint32_t node_count)

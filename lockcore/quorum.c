@@ -3,49 +3,41 @@
 
 #include "base/assert.h"
 
-static bool kind_has_ttl(enum lock_command_kind kind)
-{
-    switch (kind) {
-    case LOCK_COMMAND_SET:
-    case LOCK_COMMAND_COMPARE_EXPIRE:
-    case LOCK_COMMAND_SET_FENCE:
-    case LOCK_COMMAND_EXPIRE:
-    case LOCK_COMMAND_SET_EXPIRE:
-        return true;
-    case LOCK_COMMAND_COMPARE_DELETE:
-    case LOCK_COMMAND_RAISE_FENCE:
-    case LOCK_COMMAND_DELETE:
-    case LOCK_COMMAND_SETNX:
-        return false;
-    case LOCK_COMMAND_KINDS:
-        break;
-    }
-    UNREACHABLE();
-}
+#include <string.h>
 
-struct lock_command round_command(const struct lock *lock, enum lock_command_kind kind)
+/* memcmp compares locks, so no byte of them may be padding. */
+_Static_assert(sizeof(struct lock_cleanup) == LOCK_VALUE_BYTES + 3 * 4 + 2 * 8, "no padding");
+_Static_assert(sizeof(struct quorum) ==
+                   2 * 4 + 8 + QUORUM_CLEANUPS_MAX * sizeof(struct lock_cleanup),
+               "no padding");
+_Static_assert(sizeof(struct quorum) <= LOCK_OWN_BYTES, "it fits into a lock");
+_Static_assert((2 + QUORUM_RESENDS_MAX) * LOCK_NODES_MAX <= LOCK_SENDS_MAX,
+               "a release, a new attempt and all resends fit into one step");
+
+struct lock_command round_command(const struct lock *lock, uint32_t kind)
 {
+    uint8_t carries = lock_row_of(lock, kind)->carries;
     return (struct lock_command){
         .kind = kind,
-        .form = LOCK_FORM_SHA,
+        .form = LOCK_FORM_SHORT,
         .attempt = lock->attempt,
         .value = lock->value,
-        .ttl_ms = kind_has_ttl(kind) ? lock_ttl_ms(&lock->config) : 0,
-        .fence = kind == LOCK_COMMAND_RAISE_FENCE ? lock->fence : 0,
+        .ttl_ms = (carries & LOCK_CARRIES_TTL) != 0 ? lock_ttl_ms(&lock->config) : 0,
+        .number = (carries & LOCK_CARRIES_NUMBER) != 0 ? lock->fence : 0,
     };
 }
 
-void round_ask(struct lock *lock, enum lock_command_kind kind, int64_t now_ns,
-               struct lock_effects *effects)
+void round_ask(struct lock *lock, uint32_t kind, int64_t now_ns, struct lock_effects *effects)
 {
+    struct quorum *part = lock_quorum_part(lock);
     lock->attempt++;
     lock->pending = lock_all_nodes(lock);
-    lock->agreed = 0;
-    lock->refused = 0;
+    part->agreed = 0;
+    part->refused = 0;
     lock->deadline_ns = lock_time_after(now_ns, lock->config.node_timeout_ns);
     struct lock_command command = round_command(lock, kind);
     for (uint32_t i = 0; i < lock->config.node_count; i++) {
-        lock_send(effects, i, &command);
+        lock_send(lock, i, &command, effects);
     }
 }
 
@@ -55,60 +47,48 @@ bool round_waits_for(const struct lock *lock, const struct lock_event *event)
            (lock->pending & lock_bit(event->node_index)) != 0;
 }
 
-/* A script or command that answers 1 for done, 0 for not ours. */
-static enum lock_answer read_flag(const struct lock_reply *reply)
+/* The number that was asked for: a count of grants, or a counter that must have come so far. */
+static enum lock_answer read_number(const struct lock_event *event)
 {
-    if (reply->type != LOCK_REPLY_INTEGER || reply->integer < 0 || reply->integer > 1) {
+    int64_t number = event->reply.number;
+    return number >= 1 && number >= event->command.number ? LOCK_ANSWER_YES : LOCK_ANSWER_UNCLEAR;
+}
+
+enum lock_answer round_read(const struct lock *lock, const struct lock_event *event)
+{
+    const struct lock_command_row *row = lock_row_of(lock, event->command.kind);
+    bool wants_number = row->answers == LOCK_ANSWERS_NUMBER;
+    switch ((enum lock_reply_type)event->reply.type) {
+    case LOCK_REPLY_YES:
+        return wants_number ? LOCK_ANSWER_UNCLEAR : LOCK_ANSWER_YES;
+    case LOCK_REPLY_NO:
+        return LOCK_ANSWER_NO;
+    case LOCK_REPLY_NUMBER:
+        return wants_number ? read_number(event) : LOCK_ANSWER_UNCLEAR;
+    case LOCK_REPLY_ERROR: /* nothing was done: an answer to a set, none to a release */
+        return lock_verb_asks((enum lock_verb)row->verb) ? LOCK_ANSWER_NO : LOCK_ANSWER_UNCLEAR;
+    case LOCK_REPLY_LONG_FORM:
+    case LOCK_REPLY_UNSURE:
+    case LOCK_REPLY_GARBLED:
         return LOCK_ANSWER_UNCLEAR;
-    }
-    return reply->integer == 1 ? LOCK_ANSWER_YES : LOCK_ANSWER_NO;
-}
-
-/* A counter, which must have reached `fence_min`. */
-static enum lock_answer read_fence(const struct lock_reply *reply, int64_t fence_min)
-{
-    bool reached = reply->type == LOCK_REPLY_INTEGER && reply->integer >= fence_min;
-    return reached ? LOCK_ANSWER_YES : LOCK_ANSWER_UNCLEAR;
-}
-
-enum lock_answer round_read(const struct lock_event *event)
-{
-    const struct lock_reply *reply = &event->reply;
-    switch ((enum lock_command_kind)event->command.kind) {
-    case LOCK_COMMAND_SET:
-    case LOCK_COMMAND_SET_FENCE:
-        if (reply->type == LOCK_REPLY_NIL || reply->type == LOCK_REPLY_ERROR) {
-            return LOCK_ANSWER_NO; /* an error, too, means that the node has set nothing */
-        }
-        if (event->command.kind == LOCK_COMMAND_SET_FENCE) {
-            return read_fence(reply, 1);
-        }
-        return reply->type == LOCK_REPLY_OK ? LOCK_ANSWER_YES : LOCK_ANSWER_UNCLEAR;
-    case LOCK_COMMAND_RAISE_FENCE:
-        return read_fence(reply, event->command.fence);
-    case LOCK_COMMAND_COMPARE_DELETE:
-    case LOCK_COMMAND_COMPARE_EXPIRE:
-    case LOCK_COMMAND_DELETE:
-    case LOCK_COMMAND_SETNX:
-    case LOCK_COMMAND_EXPIRE:
-    case LOCK_COMMAND_SET_EXPIRE:
-        return read_flag(reply);
-    case LOCK_COMMAND_KINDS:
+    case LOCK_REPLY_TYPES:
         break;
     }
-    return LOCK_ANSWER_UNCLEAR;
+    UNREACHABLE();
 }
 
 void round_hear(struct lock *lock, uint32_t node_index, enum lock_answer answer)
 {
+    struct quorum *part = lock_quorum_part(lock);
     uint32_t bit = lock_bit(node_index);
     ASSERT((lock->pending & bit) != 0);
+    ASSERT(((part->agreed | part->refused) & bit) == 0);
     switch (answer) {
     case LOCK_ANSWER_YES:
-        lock->agreed |= bit;
+        part->agreed |= bit;
         break;
     case LOCK_ANSWER_NO:
-        lock->refused |= bit;
+        part->refused |= bit;
         break;
     case LOCK_ANSWER_UNCLEAR:
         break;
@@ -116,4 +96,40 @@ void round_hear(struct lock *lock, uint32_t node_index, enum lock_answer answer)
         return;
     }
     lock->pending &= ~bit;
+}
+
+static bool bytes_zero(const void *memory, size_t bytes)
+{
+    const uint8_t *byte = memory;
+    for (size_t i = 0; i < bytes; i++) {
+        if (byte[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void assert_valid_cleanups(const struct lock *lock, const struct quorum *part)
+{
+    ASSERT(part->cleanup_count <= QUORUM_CLEANUPS_MAX);
+    for (uint32_t i = 0; i < part->cleanup_count; i++) {
+        const struct lock_cleanup *cleanup = &part->cleanups[i];
+        ASSERT(cleanup->unanswered != 0);
+        ASSERT((cleanup->unanswered & ~lock_all_nodes(lock)) == 0);
+        for (uint32_t j = 0; j < i; j++) {
+            ASSERT(cleanup->attempt != part->cleanups[j].attempt);
+        }
+    }
+    if (part->cleanup_count < QUORUM_CLEANUPS_MAX) { /* one is enough: removal shifts zeros in */
+        ASSERT(bytes_zero(&part->cleanups[part->cleanup_count], sizeof part->cleanups[0]));
+    }
+}
+
+void quorum_assert_valid(const struct lock *lock)
+{
+    const struct quorum *part = lock_quorum_seen(lock);
+    ASSERT(((part->agreed | part->refused) & ~lock_all_nodes(lock)) == 0);
+    ASSERT((lock->pending & (part->agreed | part->refused)) == 0);
+    ASSERT((part->agreed & part->refused) == 0);
+    assert_valid_cleanups(lock, part);
 }

@@ -7,14 +7,29 @@
 #define LOCKCORE_STATE_H
 
 #include "base/duration.h"
-#include "lockcore/lock.h"
+#include "lockcore/algorithms.h"
+#include "lockcore/dialect.h"
 
-/* Go to `state`; a move that the table does not allow asserts. */
+/* One bit of a table of moves: lock_algorithm.moves. */
+#define LOCK_TO(state) (1u << LOCK_STATE_##state)
+
+/* Go to `state`; a move that the algorithm's table does not allow asserts. */
 void lock_move(struct lock *lock, enum lock_state state);
 
+/* The algorithm's own part, for it alone; at most LOCK_OWN_BYTES, aligned to 8, zero at first. */
+static inline void *lock_own(struct lock *lock)
+{
+    return lock->own;
+}
+
+static inline const void *lock_own_const(const struct lock *lock)
+{
+    return lock->own;
+}
+
 /* Append one effect. The one that lock_tell gives back can be filled further. */
-void lock_send(struct lock_effects *effects, uint32_t node_index,
-               const struct lock_command *command);
+void lock_send(const struct lock *lock, uint32_t node_index, const struct lock_command *command,
+               struct lock_effects *effects);
 struct lock_effect *lock_tell(struct lock_effects *effects, enum lock_told told,
                               enum lock_reason reason, const struct lock_value *value);
 
@@ -44,6 +59,11 @@ static inline int64_t lock_time_after(int64_t now_ns, int64_t ns)
     int64_t sum_ns;
     return __builtin_add_overflow(now_ns, ns, &sum_ns) || sum_ns == TIME_NEVER ? TIME_NEVER - 1
                                                                                : sum_ns;
+}
+
+static inline int64_t lock_earlier(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
 }
 
 /* Whole milliseconds for the wire, rounded up: a node must not forget before the client does. */

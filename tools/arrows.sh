@@ -34,7 +34,7 @@ forbid() {
 
 forbid harness/sim '#include "harness/real' 'the worlds see each other only through world.h'
 forbid harness/real '#include "harness/sim' 'the worlds see each other only through world.h'
-forbid "$(ls lockcore/*.[ch] lockcore/wrong/*.[ch] | tr '\n' ' ')" '#include "lockcore/drivers' \
+forbid "$(ls lockcore/*.[ch] lockcore/redis/*.[ch] lockcore/redis/wrong/*.[ch] | tr '\n' ' ')" '#include "lockcore/drivers' \
     'the lock core knows no driver'
 
 above='linear|settle|file|certificate'

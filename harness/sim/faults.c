@@ -246,8 +246,7 @@ static void fault_end(struct sim *sim, uint32_t k)
 /* The faults in force that strike the command at hand. */
 static void fault_strike_command(struct sim *sim, uint64_t set, struct sim_command *command)
 {
-    enum command_role role =
-        command_role_of((enum lock_command_kind)command->message->command.kind);
+    enum command_role role = sim_command_role(sim, command->message);
     for (; set != 0; set &= set - 1) {
         uint32_t k = (uint32_t)__builtin_ctzll(set);
         const struct fault *fault = sim_fault(sim, k);

@@ -129,7 +129,7 @@ static void sim_command_show(struct sim *sim, struct sim_command *command, enum 
     }
     struct schedule_sight sight = {
         .moment = (uint8_t)moment,
-        .role = (uint8_t)command_role_of((enum lock_command_kind)command->message->command.kind),
+        .role = (uint8_t)sim_command_role(sim, command->message),
         .client = (int32_t)(sim->links[command->link].client),
         .node = (int32_t)command->node,
         .true_ns = sim->world->now_ns,
@@ -167,9 +167,8 @@ static void sim_command_tell(struct sim *sim, struct sim_command *command)
         bool deleted = answer->f == HISTORY_KEY_DELETED;
         event.cause = own ? (deleted ? CAUSE_RELEASED : CAUSE_NONE) : CAUSE_FOREIGN;
     }
-    if (answer->reply.type == LOCK_REPLY_INTEGER &&
-        message->command.kind == LOCK_COMMAND_SET_FENCE) {
-        event.fence = answer->reply.integer;
+    if (answer->reply.type == LOCK_REPLY_NUMBER && answer->f == HISTORY_KEY_SET) {
+        event.fence = answer->reply.number;
         event.flags |= HISTORY_HAS_FENCE;
     }
     command->event = sim->world->recorded;

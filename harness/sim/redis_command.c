@@ -15,9 +15,19 @@ struct redis_call {
     bool ours; /* the key holds the command's value */
 };
 
-static void redis_reply_integer(struct redis_call *call, int64_t integer)
+static void redis_answer(struct redis_call *call, enum lock_reply_type type)
 {
-    call->answer->reply = (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = integer};
+    call->answer->reply = (struct lock_reply){.type = (uint8_t)type};
+}
+
+static void redis_answer_flag(struct redis_call *call, bool done)
+{
+    redis_answer(call, done ? LOCK_REPLY_YES : LOCK_REPLY_NO);
+}
+
+static void redis_answer_number(struct redis_call *call, int64_t number)
+{
+    call->answer->reply = (struct lock_reply){.type = LOCK_REPLY_NUMBER, .number = number};
 }
 
 static void redis_tell(struct redis_call *call, enum history_f f)
@@ -48,7 +58,7 @@ static void redis_create(struct redis_call *call)
 
 static void redis_extend(struct redis_call *call, bool allowed)
 {
-    redis_reply_integer(call, allowed);
+    redis_answer_flag(call, allowed);
     if (!allowed) {
         redis_tell(call, HISTORY_KEY_KEPT);
         return;
@@ -60,7 +70,7 @@ static void redis_extend(struct redis_call *call, bool allowed)
 
 static void redis_delete(struct redis_call *call, bool allowed)
 {
-    redis_reply_integer(call, allowed);
+    redis_answer_flag(call, allowed);
     if (!allowed) {
         redis_tell(call, HISTORY_KEY_KEPT);
         return;
@@ -74,19 +84,19 @@ static void redis_delete(struct redis_call *call, bool allowed)
 static void redis_set(struct redis_call *call)
 {
     if (call->cell->present) {
-        call->answer->reply.type = LOCK_REPLY_NIL;
+        redis_answer_flag(call, false);
         redis_tell(call, HISTORY_KEY_REFUSED);
         return;
     }
     redis_create(call);
     redis_expire_in(call, call->ask->command->ttl_ms);
     redis_wrote_cell(call);
-    call->answer->reply.type = LOCK_REPLY_OK;
+    redis_answer_flag(call, true);
 }
 
 static void redis_set_without_ttl(struct redis_call *call)
 {
-    redis_reply_integer(call, !call->cell->present);
+    redis_answer_flag(call, !call->cell->present);
     if (call->cell->present) {
         redis_tell(call, HISTORY_KEY_REFUSED);
         return;
@@ -108,18 +118,18 @@ static void redis_set_fence(struct redis_call *call)
     call->cell->counted = true;
     call->cell->fence = next > floor_us ? next : floor_us;
     redis_set(call);
-    redis_reply_integer(call, call->cell->fence);
+    redis_answer_number(call, call->cell->fence);
 }
 
 static void redis_raise_fence(struct redis_call *call)
 {
-    int64_t fence = call->ask->command->fence;
+    int64_t fence = call->ask->command->number;
     if (!call->cell->counted || call->cell->fence < fence) {
         call->cell->counted = true;
         call->cell->fence = fence;
         redis_wrote_cell(call);
     }
-    redis_reply_integer(call, call->cell->fence);
+    redis_answer_number(call, call->cell->fence);
 }
 
 static void redis_set_expire(struct redis_call *call)
@@ -131,69 +141,62 @@ static void redis_set_expire(struct redis_call *call)
     redis_create(call);
     redis_expire_in(call, call->ask->command->ttl_ms);
     redis_wrote_cell(call);
-    redis_reply_integer(call, 1);
+    redis_answer_flag(call, true);
 }
 
 static void redis_execute(struct redis_call *call)
 {
-    switch ((enum lock_command_kind)call->ask->command->kind) {
-    case LOCK_COMMAND_SET:
+    switch ((enum redis_command)call->ask->command->kind) {
+    case REDIS_SET:
         redis_set(call);
         return;
-    case LOCK_COMMAND_COMPARE_DELETE:
+    case REDIS_COMPARE_DELETE:
         redis_delete(call, call->ours);
         return;
-    case LOCK_COMMAND_COMPARE_EXPIRE:
+    case REDIS_COMPARE_EXPIRE:
         redis_extend(call, call->ours);
         return;
-    case LOCK_COMMAND_SET_FENCE:
+    case REDIS_SET_FENCE:
         redis_set_fence(call);
         return;
-    case LOCK_COMMAND_RAISE_FENCE:
+    case REDIS_RAISE_FENCE:
         redis_raise_fence(call);
         return;
-    case LOCK_COMMAND_DELETE:
+    case REDIS_DELETE:
         redis_delete(call, call->cell->present);
         return;
-    case LOCK_COMMAND_SETNX:
+    case REDIS_SETNX:
         redis_set_without_ttl(call);
         return;
-    case LOCK_COMMAND_EXPIRE:
+    case REDIS_EXPIRE:
         redis_extend(call, call->cell->present);
         return;
-    case LOCK_COMMAND_SET_EXPIRE:
+    case REDIS_SET_EXPIRE:
         redis_set_expire(call);
         return;
-    case LOCK_COMMAND_KINDS:
+    case REDIS_COMMANDS:
         break;
     }
     UNREACHABLE();
 }
 
-static bool redis_kind_is_script(enum lock_command_kind kind)
-{
-    return kind == LOCK_COMMAND_COMPARE_DELETE || kind == LOCK_COMMAND_COMPARE_EXPIRE ||
-           kind == LOCK_COMMAND_SET_FENCE || kind == LOCK_COMMAND_RAISE_FENCE ||
-           kind == LOCK_COMMAND_SET_EXPIRE;
-}
-
 /* Would this command, in this state, write at all? A script that only compares is let through. */
 static bool redis_writes(const struct redis_call *call)
 {
-    switch ((enum lock_command_kind)call->ask->command->kind) {
-    case LOCK_COMMAND_COMPARE_DELETE:
-    case LOCK_COMMAND_COMPARE_EXPIRE:
+    switch ((enum redis_command)call->ask->command->kind) {
+    case REDIS_COMPARE_DELETE:
+    case REDIS_COMPARE_EXPIRE:
         return call->ours;
-    case LOCK_COMMAND_RAISE_FENCE:
-        return !call->cell->counted || call->cell->fence < call->ask->command->fence;
-    case LOCK_COMMAND_SET:
-    case LOCK_COMMAND_SET_FENCE:
-    case LOCK_COMMAND_DELETE:
-    case LOCK_COMMAND_SETNX:
-    case LOCK_COMMAND_EXPIRE:
-    case LOCK_COMMAND_SET_EXPIRE: /* tries to set the key, also where another has it */
+    case REDIS_RAISE_FENCE:
+        return !call->cell->counted || call->cell->fence < call->ask->command->number;
+    case REDIS_SET:
+    case REDIS_SET_FENCE:
+    case REDIS_DELETE:
+    case REDIS_SETNX:
+    case REDIS_EXPIRE:
+    case REDIS_SET_EXPIRE: /* tries to set the key, also where another has it */
         return true;
-    case LOCK_COMMAND_KINDS:
+    case REDIS_COMMANDS:
         break;
     }
     UNREACHABLE();
@@ -202,21 +205,21 @@ static bool redis_writes(const struct redis_call *call)
 /* Commands that may need memory: Redis marks them "denyoom". DEL and PEXPIRE are not. */
 static bool redis_needs_memory(const struct redis_call *call)
 {
-    switch ((enum lock_command_kind)call->ask->command->kind) {
-    case LOCK_COMMAND_SET:
-    case LOCK_COMMAND_SET_FENCE:
-    case LOCK_COMMAND_SETNX:
+    switch ((enum redis_command)call->ask->command->kind) {
+    case REDIS_SET:
+    case REDIS_SET_FENCE:
+    case REDIS_SETNX:
         return true;
-    case LOCK_COMMAND_RAISE_FENCE:
+    case REDIS_RAISE_FENCE:
         return redis_writes(call);
-    case LOCK_COMMAND_SET_EXPIRE:
+    case REDIS_SET_EXPIRE:
         return !call->ours;
-    case LOCK_COMMAND_COMPARE_DELETE:
-    case LOCK_COMMAND_COMPARE_EXPIRE:
-    case LOCK_COMMAND_DELETE:
-    case LOCK_COMMAND_EXPIRE:
+    case REDIS_COMPARE_DELETE:
+    case REDIS_COMPARE_EXPIRE:
+    case REDIS_DELETE:
+    case REDIS_EXPIRE:
         return false;
-    case LOCK_COMMAND_KINDS:
+    case REDIS_COMMANDS:
         break;
     }
     UNREACHABLE();
@@ -241,12 +244,12 @@ static bool redis_refuses(const struct redis_call *call)
 /* False if the script is asked for by its SHA-1 and the cache does not have it. */
 static bool redis_has_script(struct redis_call *call)
 {
-    enum lock_command_kind kind = (enum lock_command_kind)call->ask->command->kind;
-    if (!redis_kind_is_script(kind)) {
+    enum redis_command kind = (enum redis_command)call->ask->command->kind;
+    if (redis_script(kind) == NULL) {
         return true;
     }
     uint32_t bit = 1u << kind;
-    if (call->ask->command->form == LOCK_FORM_TEXT) {
+    if (call->ask->command->form == LOCK_FORM_LONG) {
         call->model->scripts |= bit;
     }
     return (call->model->scripts & bit) != 0;
@@ -268,11 +271,11 @@ void redis_model_command(struct redis_model *model, const struct redis_ask *ask,
     struct redis_call call = {model, ask, cell, answer, ours};
     bool loading = model->error == NODE_ERROR_LOADING + 1;
     if (!loading && !redis_has_script(&call)) {
-        answer->reply.type = LOCK_REPLY_NOSCRIPT;
+        redis_answer(&call, LOCK_REPLY_LONG_FORM);
         return;
     }
     if (redis_refuses(&call)) {
-        answer->reply.type = LOCK_REPLY_ERROR;
+        redis_answer(&call, LOCK_REPLY_ERROR);
         redis_tell(&call, HISTORY_NODE_ERROR);
         return;
     }

@@ -15,7 +15,7 @@
 #define HARNESS_SIM_REDIS_MODEL_H
 
 #include "harness/scenario.h"
-#include "lockcore/lock.h"
+#include "lockcore/redis/command.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "lockcore/algorithms.h"
 
 #include <string.h>
 
@@ -206,6 +207,7 @@ void sim_restore(struct sim *sim, const void *memory)
 void sim_reset(struct sim *sim, const struct plan *plan)
 {
     sim->plan = plan;
+    sim->dialect = lock_algorithm_at(plan->scenario.lock.algorithm)->dialect;
     sim_shape(sim, plan);
     ASSERT(sim_block_bytes(sim) <= sim->block_bytes_max);
     sim_lay_out(sim);

@@ -178,6 +178,7 @@ struct sim_slots {
 struct sim {
     const struct plan *plan;
     const struct choices *choices;
+    const struct lock_dialect *dialect; /* of the plan's algorithm */
     struct client_program program;
     struct client_program audit;
     uint32_t actor_count; /* clients and the auditor */
@@ -246,6 +247,13 @@ static inline uint32_t sim_link_slot(const struct sim *sim, uint32_t link, uint3
 static inline const struct fault *sim_fault(const struct sim *sim, uint32_t k)
 {
     return &sim->plan->scenario.faults[k];
+}
+
+static inline enum command_role sim_command_role(const struct sim *sim,
+                                                 const struct sim_message *message)
+{
+    const struct lock_command_row *row = lock_dialect_row(sim->dialect, message->command.kind);
+    return command_role_of((enum lock_verb)row->verb);
 }
 
 static inline int64_t sim_later(int64_t a, int64_t b)

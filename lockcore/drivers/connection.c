@@ -3,6 +3,7 @@
 #include "lockcore/drivers/connection.h"
 
 #include "base/arena.h"
+#include "lockcore/redis/command.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -39,9 +40,9 @@ static void *reply_string(const redisReadTask *task, char *bytes, size_t count)
         bool ok = task->type == REDIS_REPLY_STATUS && count == 2 && memcmp(bytes, "OK", 2) == 0;
         bool noscript =
             task->type == REDIS_REPLY_ERROR && count >= 8 && memcmp(bytes, "NOSCRIPT", 8) == 0;
-        reply->integer = ok ? LOCK_REPLY_OK : noscript ? LOCK_REPLY_NOSCRIPT : LOCK_REPLY_GARBLED;
+        reply->integer = ok ? REDIS_SAID_OK : noscript ? REDIS_SAID_NOSCRIPT : REDIS_SAID_OTHER;
         if (task->type == REDIS_REPLY_ERROR && !noscript) {
-            reply->integer = LOCK_REPLY_ERROR;
+            reply->integer = REDIS_SAID_ERROR;
         }
     }
     return reply;
@@ -107,18 +108,19 @@ static redisReplyObjectFunctions reply_functions = {
     .freeObject = reply_free,
 };
 
-static struct lock_reply reply_read(const redisReply *reply)
+static struct lock_reply reply_read(const redisReply *reply, const struct lock_command *asked)
 {
+    enum redis_command kind = (enum redis_command)asked->kind;
     switch (reply->type) {
     case REDIS_REPLY_INTEGER:
-        return (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = reply->integer};
+        return redis_reply(kind, REDIS_SAID_INTEGER, reply->integer);
     case REDIS_REPLY_NIL:
-        return (struct lock_reply){.type = LOCK_REPLY_NIL};
+        return redis_reply(kind, REDIS_SAID_NIL, 0);
     case REDIS_REPLY_STATUS:
     case REDIS_REPLY_ERROR:
-        return (struct lock_reply){.type = (uint8_t)reply->integer};
+        return redis_reply(kind, (enum redis_said)reply->integer, 0);
     default:
-        return (struct lock_reply){.type = LOCK_REPLY_GARBLED};
+        return redis_reply(kind, REDIS_SAID_OTHER, 0);
     }
 }
 
@@ -162,7 +164,8 @@ bool connection_read(struct connection *connection)
     return redisBufferRead(connection->context) == REDIS_OK;
 }
 
-enum connection_next connection_next(struct connection *connection, struct lock_reply *reply)
+enum connection_next connection_next(struct connection *connection,
+                                     const struct lock_command *asked, struct lock_reply *reply)
 {
     void *object = NULL;
     if (redisReaderGetReply(connection->context->reader, &object) != REDIS_OK) {
@@ -171,7 +174,10 @@ enum connection_next connection_next(struct connection *connection, struct lock_
     if (object == NULL) {
         return CONNECTION_EMPTY;
     }
-    *reply = reply_read(&connection->reply);
+    if (asked == NULL) {
+        return CONNECTION_GARBAGE; /* an answer to nothing */
+    }
+    *reply = reply_read(&connection->reply, asked);
     return CONNECTION_REPLY;
 }
 

@@ -32,8 +32,9 @@ bool connection_established(const struct connection *connection);
 /* Read what has arrived; false if the other side is gone. */
 bool connection_read(struct connection *connection);
 
-/* Take the next reply out of what was read. */
-enum connection_next connection_next(struct connection *connection, struct lock_reply *reply);
+/* Take the next reply out of what was read: the answer to `asked`, or NULL if nothing was asked. */
+enum connection_next connection_next(struct connection *connection,
+                                     const struct lock_command *asked, struct lock_reply *reply);
 
 void connection_close(struct connection *connection);
 

@@ -14,10 +14,10 @@
 #define LOCKCORE_DRIVERS_LOCKCORE_H
 
 #include "lockcore/algorithms.h"
-#include "lockcore/command.h"
 #include "lockcore/drivers/blocking.h"
 #include "lockcore/drivers/locks.h"
 #include "lockcore/drivers/redis.h"
 #include "lockcore/lock.h"
+#include "lockcore/redis/command.h"
 
 #endif

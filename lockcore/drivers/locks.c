@@ -77,11 +77,6 @@ static struct redis_lock *lock_at(const struct redis_locks *locks, uint32_t inde
     return &locks->chunks[index / CHUNK_LOCKS][index % CHUNK_LOCKS];
 }
 
-static bool lock_at_rest(const struct redis_lock *lock)
-{
-    return lock->lock.state == LOCK_STATE_IDLE && lock->lock.cleanup_count == 0;
-}
-
 static void lock_reuse(struct redis_lock *lock)
 {
     struct redis_locks *locks = lock->locks;
@@ -145,7 +140,8 @@ static void lock_feed(struct redis_lock *lock, struct lock_event *event)
     event->wall_ns = 0; /* no sound algorithm looks at it */
     uint32_t words = LOCK_RANDOM_WORDS;
     if (event->type == LOCK_EVENT_REPLY || event->type == LOCK_EVENT_BROKEN) {
-        words = lock->lock.state <= LOCK_STATE_WAITING ? 1 : 0; /* at most a retry's jitter */
+        uint32_t most = lock_algorithm_at(lock->lock.config.algorithm)->reply_words;
+        words = lock->lock.state <= LOCK_STATE_WAITING ? most : 0; /* no holder draws anything */
     }
     for (uint32_t i = LOCK_RANDOM_WORDS - words; i < LOCK_RANDOM_WORDS; i++) {
         event->random[i] = random_take(locks);
@@ -174,7 +170,7 @@ static void lock_feed(struct redis_lock *lock, struct lock_event *event)
     for (uint32_t i = 0; i < tell_count && !locks->closing; i++) {
         lock->options.told(lock->options.context, lock, &tells[i]);
     }
-    if (lock->used && !lock->open && lock->generation == generation && lock_at_rest(lock)) {
+    if (lock->used && !lock->open && lock->generation == generation && lock_at_rest(&lock->lock)) {
         lock_reuse(lock);
     }
 }
@@ -339,7 +335,7 @@ void redis_lock_close(struct redis_lock *lock)
     ASSERT(lock->open);
     ASSERT(lock->lock.state == LOCK_STATE_IDLE);
     lock->open = false;
-    if (lock_at_rest(lock)) {
+    if (lock_at_rest(&lock->lock)) {
         lock_reuse(lock);
     }
 }
@@ -358,7 +354,7 @@ uint32_t redis_locks_busy(const struct redis_locks *locks)
     uint32_t count = 0;
     for (uint32_t i = 0; i < locks->lock_count; i++) {
         const struct redis_lock *lock = lock_at(locks, i);
-        count += lock->used && !lock_at_rest(lock) ? 1 : 0;
+        count += lock->used && !lock_at_rest(&lock->lock) ? 1 : 0;
     }
     return count;
 }

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
-#include "lockcore/command.h"
+#include "lockcore/redis/command.h"
 
 #include <errno.h>
 #include <string.h>
@@ -94,10 +94,9 @@ bool outbox_add(struct outbox *outbox, struct outbox_template *template,
         return true;
     }
     ASSERT(request->resource_bytes <= OUTBOX_RESOURCE_BYTES_MAX);
-    char scratch[COMMAND_SCRATCH_BYTES];
-    struct command_words words;
-    lock_command_words(request->command, request->resource, request->resource_bytes, scratch,
-                       &words);
+    char scratch[REDIS_SCRATCH_BYTES];
+    struct redis_words words;
+    redis_words(request->command, request->resource, request->resource_bytes, scratch, &words);
     size_t bytes = HEAD_BYTES;
     for (int i = 0; i < words.count; i++) {
         bytes += words.bytes[i] + HEAD_BYTES;

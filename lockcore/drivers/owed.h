@@ -42,6 +42,12 @@ static inline bool owed_push(struct owed_ring *ring, uint64_t tag,
     return true;
 }
 
+/* The command that is answered next; NULL if none is owed. */
+static inline const struct lock_command *owed_first(const struct owed_ring *ring)
+{
+    return ring->count == 0 ? NULL : &ring->entries[ring->first].command;
+}
+
 static inline struct owed owed_shift(struct owed_ring *ring)
 {
     ASSERT(ring->count > 0);

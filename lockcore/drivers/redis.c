@@ -112,11 +112,11 @@ static void link_read(struct link *link)
     }
     while (link->connection == connection) { /* a callback may close it; ends with what was read */
         struct lock_reply reply;
-        enum connection_next next = connection_next(connection, &reply);
+        enum connection_next next = connection_next(connection, owed_first(&link->owed), &reply);
         if (next == CONNECTION_EMPTY) {
             return;
         }
-        if (next == CONNECTION_GARBAGE || link->owed.count == 0) {
+        if (next == CONNECTION_GARBAGE) {
             link_break(link); /* no RESP, or an answer to nothing */
             return;
         }

@@ -108,8 +108,8 @@ static void reply(uint8_t node, struct lock_reply answer, int64_t now_ns, uint32
         now_ns, watched);
 }
 
-static const struct lock_reply yes = {.type = LOCK_REPLY_OK};
-static const struct lock_reply deleted = {.type = LOCK_REPLY_INTEGER, .integer = 1};
+static const struct lock_reply yes = {.type = LOCK_REPLY_YES};
+static const struct lock_reply deleted = {.type = LOCK_REPLY_YES};
 
 static void start(uint32_t watched)
 {

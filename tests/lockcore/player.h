@@ -22,7 +22,7 @@
 
 #include "base/duration.h"
 #include "lockcore/algorithms.h"
-#include "lockcore/command.h"
+#include "lockcore/redis/command.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -96,15 +96,15 @@ static inline void player_print_send(struct player *player, uint32_t from, uint3
     if (range) {
         text_add(out, "-%u", player->effects.list[to - 1].node_index);
     }
-    text_add(out, " %s v%u", lock_command_name((enum lock_command_kind)command->kind),
+    text_add(out, " %s v%u", lock_row_of(&player->lock, command->kind)->name,
              player_value(player, &command->value));
     if (command->ttl_ms > 0) {
         text_add(out, " %ldms", (long)command->ttl_ms);
     }
-    if (command->fence > 0) {
-        text_add(out, " fence %ld", (long)command->fence);
+    if (command->number > 0) {
+        text_add(out, " fence %ld", (long)command->number);
     }
-    text_add(out, "%s", command->form == LOCK_FORM_TEXT ? " as text" : "");
+    text_add(out, "%s", command->form == LOCK_FORM_LONG ? " as text" : "");
 }
 
 static inline void player_print_tell(struct player *player, const struct lock_effect *effect,
@@ -174,15 +174,16 @@ static inline struct lock_command player_take(struct player *player, uint32_t no
     return player->answered[node];
 }
 
-static inline struct lock_reply player_reply(const char *word)
+static inline struct lock_reply player_reply(const struct lock_command *command, const char *word)
 {
     static const char *const words[] = {"ok", "nil", "", "noscript", "error", "garbled"};
     for (uint8_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(word, words[i]) == 0) {
-            return (struct lock_reply){.type = i};
+            return redis_reply((enum redis_command)command->kind, (enum redis_said)i, 0);
         }
     }
-    return (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = strtoll(word, NULL, 10)};
+    return redis_reply((enum redis_command)command->kind, REDIS_SAID_INTEGER,
+                       strtoll(word, NULL, 10));
 }
 
 /* Read "acquire" or "reply 2 ok" into an event; false if it is none for the lock. */
@@ -208,7 +209,7 @@ static inline bool player_event(struct player *player, char *words, struct lock_
         event->type = LOCK_EVENT_REPLY;
         event->command = verb[0] == 'r' ? player_take(player, event->node_index)
                                         : player->answered[event->node_index];
-        event->reply = player_reply(second);
+        event->reply = player_reply(&event->command, second);
         return true;
     }
     for (uint8_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {

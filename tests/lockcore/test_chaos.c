@@ -40,9 +40,15 @@ static uint64_t below(struct chaos *chaos, uint64_t bound)
     return random_below(&chaos->dice, bound);
 }
 
-static bool kind_sets(uint32_t kind)
+static const struct lock_command_row *row_of(const struct chaos *chaos,
+                                             const struct lock_command *command)
 {
-    return kind == LOCK_COMMAND_SET || kind == LOCK_COMMAND_SET_FENCE || kind == LOCK_COMMAND_SETNX;
+    return lock_row_of(&chaos->lock, command->kind);
+}
+
+static bool kind_sets(const struct chaos *chaos, const struct lock_command *command)
+{
+    return lock_verb_asks((enum lock_verb)row_of(chaos, command)->verb);
 }
 
 static void take_send(struct chaos *chaos, const struct lock_effect *effect)
@@ -50,7 +56,8 @@ static void take_send(struct chaos *chaos, const struct lock_effect *effect)
     const struct lock_command *command = &effect->command;
     uint32_t node = effect->node_index;
     cr_assert(node < chaos->lock.config.node_count);
-    if (kind_sets(command->kind) && memcmp(&chaos->value, &command->value, LOCK_VALUE_BYTES) != 0) {
+    if (kind_sets(chaos, command) &&
+        memcmp(&chaos->value, &command->value, LOCK_VALUE_BYTES) != 0) {
         chaos->value = command->value;
         chaos->yes = 0;
     }
@@ -141,24 +148,14 @@ static void step(struct chaos *chaos, struct lock_event *event)
 
 static struct lock_reply good_reply(struct chaos *chaos, const struct lock_command *command)
 {
-    switch ((enum lock_command_kind)command->kind) {
-    case LOCK_COMMAND_SET:
-        return (struct lock_reply){.type = LOCK_REPLY_OK};
-    case LOCK_COMMAND_SET_FENCE:
-        chaos->fence_last++;
-        return (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = chaos->fence_last};
-    case LOCK_COMMAND_RAISE_FENCE:
-        return (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = command->fence};
-    case LOCK_COMMAND_COMPARE_DELETE:
-    case LOCK_COMMAND_COMPARE_EXPIRE:
-    case LOCK_COMMAND_DELETE:
-    case LOCK_COMMAND_SETNX:
-    case LOCK_COMMAND_EXPIRE:
-    case LOCK_COMMAND_SET_EXPIRE:
-    case LOCK_COMMAND_KINDS:
-        break;
+    if (row_of(chaos, command)->answers == LOCK_ANSWERS_YES_NO) {
+        return (struct lock_reply){.type = LOCK_REPLY_YES};
     }
-    return (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = 1};
+    if (kind_sets(chaos, command)) {
+        chaos->fence_last++;
+        return (struct lock_reply){.type = LOCK_REPLY_NUMBER, .number = chaos->fence_last};
+    }
+    return (struct lock_reply){.type = LOCK_REPLY_NUMBER, .number = command->number};
 }
 
 static struct lock_reply some_reply(struct chaos *chaos, const struct lock_command *command)
@@ -166,9 +163,9 @@ static struct lock_reply some_reply(struct chaos *chaos, const struct lock_comma
     if (below(chaos, 3) > 0) {
         return good_reply(chaos, command);
     }
-    static const int64_t integers[] = {0, 1, 2, -1, INT64_MAX, INT64_MIN};
-    return (struct lock_reply){.type = (uint8_t)below(chaos, LOCK_REPLY_GARBLED + 1),
-                               .integer = integers[below(chaos, 6)]};
+    static const int64_t numbers[] = {0, 1, 2, -1, INT64_MAX, INT64_MIN};
+    return (struct lock_reply){.type = (uint8_t)below(chaos, LOCK_REPLY_TYPES),
+                               .number = numbers[below(chaos, 6)]};
 }
 
 static void answer(struct chaos *chaos, uint32_t node, const struct lock_command *command,
@@ -177,10 +174,11 @@ static void answer(struct chaos *chaos, uint32_t node, const struct lock_command
     struct lock_event event = {.type = LOCK_EVENT_REPLY, .node_index = (uint8_t)node};
     event.command = *command;
     event.reply = reply;
-    bool fenced = command->kind == LOCK_COMMAND_SET_FENCE && reply.type == LOCK_REPLY_INTEGER &&
-                  reply.integer > 0;
-    bool ok = command->kind == LOCK_COMMAND_SET && reply.type == LOCK_REPLY_OK;
-    if ((fenced || ok) && memcmp(&command->value, &chaos->value, LOCK_VALUE_BYTES) == 0) {
+    bool wants_number = row_of(chaos, command)->answers == LOCK_ANSWERS_NUMBER;
+    bool yes = wants_number ? reply.type == LOCK_REPLY_NUMBER && reply.number > 0
+                            : reply.type == LOCK_REPLY_YES;
+    if (yes && kind_sets(chaos, command) &&
+        memcmp(&command->value, &chaos->value, LOCK_VALUE_BYTES) == 0) {
         chaos->yes |= 1u << node;
     }
     step(chaos, &event);
@@ -271,7 +269,7 @@ static void calm_down(struct chaos *chaos)
         if (chaos->asked == ASKED_NOTHING && chaos->lock.state != LOCK_STATE_HELD && granted &&
             chaos->lock.state == LOCK_STATE_IDLE) {
             if (chaos->lock.wake_ns == TIME_NEVER) {
-                cr_assert_eq(chaos->lock.cleanup_count, 0);
+                cr_assert(lock_at_rest(&chaos->lock));
                 return;
             }
         } else {

@@ -1,5 +1,5 @@
 /* test_command.c: commands on the wire, and the scripts' SHA-1 as coreutils computes it. */
-#include "lockcore/command.h"
+#include "lockcore/redis/command.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 
 Test(command, the_sha_of_every_script_is_that_of_its_text)
 {
-    for (int kind = 0; kind < LOCK_COMMAND_KINDS; kind++) {
-        const char *script = lock_command_script((enum lock_command_kind)kind);
-        const char *sha = lock_command_script_sha((enum lock_command_kind)kind);
+    for (int kind = 0; kind < REDIS_COMMANDS; kind++) {
+        const char *script = redis_script((enum redis_command)kind);
+        const char *sha = redis_script_sha((enum redis_command)kind);
         cr_assert_eq(script == NULL, sha == NULL);
         if (script == NULL) {
             continue;
@@ -29,15 +29,15 @@ Test(command, the_sha_of_every_script_is_that_of_its_text)
         cr_assert_eq(fread(printed, 1, 40, pipe), 40);
         (void)pclose(pipe);
         unlink(path);
-        cr_assert_str_eq(printed, sha, "%s", lock_command_name((enum lock_command_kind)kind));
+        cr_assert_str_eq(printed, sha, "%s", redis_dialect.rows[kind].name);
     }
 }
 
 static void words_are(const struct lock_command *command, const char *expected)
 {
-    char scratch[COMMAND_SCRATCH_BYTES];
-    struct command_words words;
-    lock_command_words(command, "a door", 6, scratch, &words);
+    char scratch[REDIS_SCRATCH_BYTES];
+    struct redis_words words;
+    redis_words(command, "a door", 6, scratch, &words);
     char line[2048] = "";
     size_t count = 0;
     for (int i = 0; i < words.count; i++) {
@@ -51,36 +51,36 @@ static void words_are(const struct lock_command *command, const char *expected)
 
 Test(command, words_are_what_redis_expects)
 {
-    struct lock_command command = {.kind = LOCK_COMMAND_SET, .ttl_ms = INT64_MAX, .fence = 42};
+    struct lock_command command = {.kind = REDIS_SET, .ttl_ms = INT64_MAX, .number = 42};
     for (uint8_t i = 0; i < LOCK_VALUE_BYTES; i++) {
         command.value.bytes[i] = i == LOCK_VALUE_BYTES - 1 ? 0xff : i;
     }
     words_are(&command, "SET|a door|" HEX "|NX|PX|9223372036854775807");
     command.ttl_ms = 10;
-    command.kind = LOCK_COMMAND_SETNX;
+    command.kind = REDIS_SETNX;
     words_are(&command, "SETNX|a door|" HEX);
-    command.kind = LOCK_COMMAND_EXPIRE;
+    command.kind = REDIS_EXPIRE;
     words_are(&command, "PEXPIRE|a door|10");
-    command.kind = LOCK_COMMAND_DELETE;
+    command.kind = REDIS_DELETE;
     words_are(&command, "DEL|a door");
     char expected[2048];
     const struct {
-        enum lock_command_kind kind;
+        enum redis_command kind;
         const char *tail;
     } scripts[] = {
-        {LOCK_COMMAND_COMPARE_DELETE, HEX},   {LOCK_COMMAND_COMPARE_EXPIRE, HEX "|10"},
-        {LOCK_COMMAND_SET_EXPIRE, HEX "|10"}, {LOCK_COMMAND_SET_FENCE, HEX "|10"},
-        {LOCK_COMMAND_RAISE_FENCE, "42"},
+        {REDIS_COMPARE_DELETE, HEX},   {REDIS_COMPARE_EXPIRE, HEX "|10"},
+        {REDIS_SET_EXPIRE, HEX "|10"}, {REDIS_SET_FENCE, HEX "|10"},
+        {REDIS_RAISE_FENCE, "42"},
     };
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
         command.kind = scripts[i].kind;
-        command.form = LOCK_FORM_SHA;
+        command.form = LOCK_FORM_SHORT;
         (void)snprintf(expected, sizeof expected, "EVALSHA|%s|1|a door|%s",
-                       lock_command_script_sha(scripts[i].kind), scripts[i].tail);
+                       redis_script_sha(scripts[i].kind), scripts[i].tail);
         words_are(&command, expected);
-        command.form = LOCK_FORM_TEXT;
+        command.form = LOCK_FORM_LONG;
         (void)snprintf(expected, sizeof expected, "EVAL|%s|1|a door|%s",
-                       lock_command_script(scripts[i].kind), scripts[i].tail);
+                       redis_script(scripts[i].kind), scripts[i].tail);
         words_are(&command, expected);
     }
 }
@@ -88,7 +88,7 @@ Test(command, words_are_what_redis_expects)
 Test(command, a_value_reads_back_and_anything_else_does_not)
 {
     struct lock_value value;
-    char hex[COMMAND_VALUE_HEX_BYTES];
+    char hex[LOCK_VALUE_HEX_BYTES];
     cr_assert(lock_value_parse(HEX, 40, &value));
     lock_value_print(&value, hex);
     cr_assert_eq(memcmp(hex, HEX, 40), 0);

@@ -2,7 +2,7 @@
 #include "lockcore/drivers/redis.h"
 
 #include "base/duration.h"
-#include "lockcore/command.h"
+#include "lockcore/redis/command.h"
 #include "tests/lockcore/servers.h"
 
 #include <uv.h>
@@ -78,11 +78,11 @@ static void scene_close(struct scene *scene)
     servers_stop(&scene->servers);
 }
 
-static void send_kind(struct scene *scene, uint32_t node_index, enum lock_command_kind kind,
+static void send_kind(struct scene *scene, uint32_t node_index, enum redis_command kind,
                       enum lock_command_form form, uint64_t tag)
 {
     const struct lock_command command = {
-        .kind = kind, .form = form, .value = {.bytes = {1, 2, 3}}, .ttl_ms = 60000, .fence = 7};
+        .kind = kind, .form = form, .value = {.bytes = {1, 2, 3}}, .ttl_ms = 60000, .number = 7};
     redis_links_send(scene->links, node_index,
                      &(struct redis_request){"door", strlen("door"), tag, &command});
 }
@@ -96,7 +96,7 @@ static void run_until_answers(struct scene *scene, uint32_t count)
     }
 }
 
-static const struct lock_reply *ask(struct scene *scene, enum lock_command_kind kind,
+static const struct lock_reply *ask(struct scene *scene, enum redis_command kind,
                                     enum lock_command_form form)
 {
     uint32_t count = scene->answer_count;
@@ -110,21 +110,21 @@ static const struct lock_reply *ask(struct scene *scene, enum lock_command_kind 
 Test(redis_links, every_command_is_answered_as_its_header_says)
 {
     struct scene *scene = scene_open();
-    cr_assert_eq(ask(scene, LOCK_COMMAND_SET, LOCK_FORM_SHA)->type, LOCK_REPLY_OK);
-    cr_assert_eq(ask(scene, LOCK_COMMAND_SET, LOCK_FORM_SHA)->type, LOCK_REPLY_NIL);
-    cr_assert_eq(ask(scene, LOCK_COMMAND_SETNX, LOCK_FORM_SHA)->integer, 0);
-    cr_assert_eq(ask(scene, LOCK_COMMAND_EXPIRE, LOCK_FORM_SHA)->integer, 1);
-    const enum lock_command_kind scripts[] = {LOCK_COMMAND_COMPARE_EXPIRE, LOCK_COMMAND_SET_EXPIRE,
-                                              LOCK_COMMAND_COMPARE_DELETE};
+    cr_assert_eq(ask(scene, REDIS_SET, LOCK_FORM_SHORT)->type, LOCK_REPLY_YES);
+    cr_assert_eq(ask(scene, REDIS_SET, LOCK_FORM_SHORT)->type, LOCK_REPLY_NO);
+    cr_assert_eq(ask(scene, REDIS_SETNX, LOCK_FORM_SHORT)->type, LOCK_REPLY_NO);
+    cr_assert_eq(ask(scene, REDIS_EXPIRE, LOCK_FORM_SHORT)->type, LOCK_REPLY_YES);
+    const enum redis_command scripts[] = {REDIS_COMPARE_EXPIRE, REDIS_SET_EXPIRE,
+                                          REDIS_COMPARE_DELETE};
     for (size_t i = 0; i < 3; i++) {
-        cr_assert_eq(ask(scene, scripts[i], LOCK_FORM_SHA)->type, LOCK_REPLY_NOSCRIPT);
-        const struct lock_reply *reply = ask(scene, scripts[i], LOCK_FORM_TEXT);
-        cr_assert_eq(reply->type, LOCK_REPLY_INTEGER);
-        cr_assert_eq(reply->integer, 1);
-        cr_assert_eq(ask(scene, scripts[i], LOCK_FORM_SHA)->type, LOCK_REPLY_INTEGER);
+        cr_assert_eq(ask(scene, scripts[i], LOCK_FORM_SHORT)->type, LOCK_REPLY_LONG_FORM);
+        const struct lock_reply *reply = ask(scene, scripts[i], LOCK_FORM_LONG);
+        cr_assert_eq(reply->type, LOCK_REPLY_YES);
+        enum lock_reply_type again = i == 2 ? LOCK_REPLY_NO : LOCK_REPLY_YES; /* it is gone */
+        cr_assert_eq(ask(scene, scripts[i], LOCK_FORM_SHORT)->type, again);
     }
-    cr_assert_eq(ask(scene, LOCK_COMMAND_DELETE, LOCK_FORM_SHA)->integer, 0);
-    cr_assert_eq(ask(scene, LOCK_COMMAND_SETNX, LOCK_FORM_SHA)->integer, 1);
+    cr_assert_eq(ask(scene, REDIS_DELETE, LOCK_FORM_SHORT)->type, LOCK_REPLY_NO);
+    cr_assert_eq(ask(scene, REDIS_SETNX, LOCK_FORM_SHORT)->type, LOCK_REPLY_YES);
     scene_close(scene);
 }
 
@@ -132,12 +132,12 @@ Test(redis_links, a_node_counts_fences_from_its_clock_and_never_back)
 {
     struct scene *scene = scene_open();
     int64_t clock_us = (int64_t)time(NULL) * 1000000;
-    int64_t first = ask(scene, LOCK_COMMAND_SET_FENCE, LOCK_FORM_TEXT)->integer;
+    int64_t first = ask(scene, REDIS_SET_FENCE, LOCK_FORM_LONG)->number;
     cr_assert(first >= clock_us);
-    cr_assert_eq(ask(scene, LOCK_COMMAND_SET_FENCE, LOCK_FORM_TEXT)->type, LOCK_REPLY_NIL);
-    cr_assert_eq(ask(scene, LOCK_COMMAND_RAISE_FENCE, LOCK_FORM_TEXT)->integer, first);
-    cr_assert_eq(ask(scene, LOCK_COMMAND_COMPARE_DELETE, LOCK_FORM_TEXT)->integer, 1);
-    cr_assert(ask(scene, LOCK_COMMAND_SET_FENCE, LOCK_FORM_SHA)->integer > first);
+    cr_assert_eq(ask(scene, REDIS_SET_FENCE, LOCK_FORM_LONG)->type, LOCK_REPLY_NO);
+    cr_assert_eq(ask(scene, REDIS_RAISE_FENCE, LOCK_FORM_LONG)->number, first);
+    cr_assert_eq(ask(scene, REDIS_COMPARE_DELETE, LOCK_FORM_LONG)->type, LOCK_REPLY_YES);
+    cr_assert(ask(scene, REDIS_SET_FENCE, LOCK_FORM_SHORT)->number > first);
     scene_close(scene);
 }
 
@@ -145,13 +145,12 @@ Test(redis_links, a_pipeline_keeps_its_order)
 {
     struct scene *scene = scene_open();
     for (uint32_t i = 0; i < 2000; i++) {
-        send_kind(scene, 0, i % 2 == 0 ? LOCK_COMMAND_SETNX : LOCK_COMMAND_DELETE, LOCK_FORM_SHA,
-                  i);
+        send_kind(scene, 0, i % 2 == 0 ? REDIS_SETNX : REDIS_DELETE, LOCK_FORM_SHORT, i);
     }
     run_until_answers(scene, 2000);
     for (uint32_t i = 0; i < 2000; i++) {
         cr_assert_eq(scene->answers[i].tag, i);
-        cr_assert_eq(scene->answers[i].reply.integer, 1);
+        cr_assert_eq(scene->answers[i].reply.type, LOCK_REPLY_YES);
     }
     scene_close(scene);
 }
@@ -159,17 +158,17 @@ Test(redis_links, a_pipeline_keeps_its_order)
 Test(redis_links, a_killed_node_is_told_as_broken_and_found_again_when_it_is_back)
 {
     struct scene *scene = scene_open();
-    cr_assert_eq(ask(scene, LOCK_COMMAND_SET, LOCK_FORM_SHA)->type, LOCK_REPLY_OK);
+    cr_assert_eq(ask(scene, REDIS_SET, LOCK_FORM_SHORT)->type, LOCK_REPLY_YES);
     server_kill(&scene->servers, 0);
-    send_kind(scene, 0, LOCK_COMMAND_SET, LOCK_FORM_SHA, 1);
+    send_kind(scene, 0, REDIS_SET, LOCK_FORM_SHORT, 1);
     while (scene->broken_count[0] == 0) {
         cr_assert(!scene->timed_out);
         uv_run(&scene->loop, UV_RUN_ONCE);
     }
     cr_assert(!redis_links_up(scene->links, 0));
     uint32_t broken_count = scene->broken_count[0];
-    send_kind(scene, 0, LOCK_COMMAND_SET, LOCK_FORM_SHA, 1);
-    send_kind(scene, 0, LOCK_COMMAND_SET, LOCK_FORM_SHA, 1);
+    send_kind(scene, 0, REDIS_SET, LOCK_FORM_SHORT, 1);
+    send_kind(scene, 0, REDIS_SET, LOCK_FORM_SHORT, 1);
     cr_assert_eq(scene->broken_count[0], broken_count, "no callback comes from inside a send");
     while (scene->broken_count[0] == broken_count) {
         cr_assert(!scene->timed_out);
@@ -182,20 +181,20 @@ Test(redis_links, a_killed_node_is_told_as_broken_and_found_again_when_it_is_bac
         cr_assert(!scene->timed_out);
         uv_run(&scene->loop, UV_RUN_ONCE);
     }
-    cr_assert_eq(ask(scene, LOCK_COMMAND_SET, LOCK_FORM_SHA)->type, LOCK_REPLY_OK);
+    cr_assert_eq(ask(scene, REDIS_SET, LOCK_FORM_SHORT)->type, LOCK_REPLY_YES);
     scene_close(scene);
 }
 
 Test(redis_links, what_has_arrived_is_drained_without_waiting)
 {
     struct scene *scene = scene_open();
-    cr_assert_eq(ask(scene, LOCK_COMMAND_SET, LOCK_FORM_SHA)->type, LOCK_REPLY_OK);
-    send_kind(scene, 0, LOCK_COMMAND_SET, LOCK_FORM_SHA, 1);
+    cr_assert_eq(ask(scene, REDIS_SET, LOCK_FORM_SHORT)->type, LOCK_REPLY_YES);
+    send_kind(scene, 0, REDIS_SET, LOCK_FORM_SHORT, 1);
     redis_links_flush(scene->links);
     while (scene->answer_count < 2) { /* the loop never runs: only the drain reads */
         redis_links_drain(scene->links);
     }
-    cr_assert_eq(scene->answers[1].reply.type, LOCK_REPLY_NIL);
+    cr_assert_eq(scene->answers[1].reply.type, LOCK_REPLY_NO);
     scene_close(scene);
 }
 

@@ -2,6 +2,7 @@
 #include "lockcore/drivers/redis.h"
 
 #include "lockcore/drivers/loop.h"
+#include "lockcore/redis/command.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -24,6 +25,7 @@ struct peer {
     uint32_t answer_count;
     struct redis_answer answer;
     uint32_t broken_count;
+    enum redis_command asked;
 };
 
 static void on_replied(void *context, const struct redis_answer *answer)
@@ -104,7 +106,7 @@ static struct peer *peer_open(const char *reply)
 
 static void ask(struct peer *peer)
 {
-    const struct lock_command command = {.kind = LOCK_COMMAND_SET, .ttl_ms = 1};
+    const struct lock_command command = {.kind = peer->asked, .ttl_ms = 1};
     redis_links_send(peer->links, 0, &(struct redis_request){"door", 4, 7, &command});
 }
 
@@ -134,36 +136,48 @@ static void peer_close(struct peer *peer)
     cr_assert_eq(uv_loop_close(&peer->loop), 0);
 }
 
+/* What each kind of command may be answered, and all else that a peer may say. */
 static const struct {
+    enum redis_command asked;
     const char *wire;
     enum lock_reply_type type;
-    int64_t integer;
+    int64_t number;
 } replies[] = {
-    {"+OK\r\n", LOCK_REPLY_OK, 0},
-    {"+QUEUED\r\n", LOCK_REPLY_GARBLED, 0},
-    {"$-1\r\n", LOCK_REPLY_NIL, 0},
-    {"*-1\r\n", LOCK_REPLY_NIL, 0},
-    {":1\r\n", LOCK_REPLY_INTEGER, 1},
-    {":-9223372036854775808\r\n", LOCK_REPLY_INTEGER, INT64_MIN},
-    {"-NOSCRIPT No matching script.\r\n", LOCK_REPLY_NOSCRIPT, 0},
-    {"-OOM command not allowed\r\n", LOCK_REPLY_ERROR, 0},
-    {"-LOADING Redis is loading\r\n", LOCK_REPLY_ERROR, 0},
-    {"$2\r\nOK\r\n", LOCK_REPLY_GARBLED, 0},
-    {"*2\r\n:1\r\n+OK\r\n", LOCK_REPLY_GARBLED, 0},
-    {"*1\r\n*1\r\n:1\r\n", LOCK_REPLY_GARBLED, 0},
-    {"*0\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_SET, "+OK\r\n", LOCK_REPLY_YES, 0},
+    {REDIS_SET, "$-1\r\n", LOCK_REPLY_NO, 0},
+    {REDIS_SET, "*-1\r\n", LOCK_REPLY_NO, 0},
+    {REDIS_SET, "+QUEUED\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_SET, ":1\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_SET, "-NOSCRIPT No matching script.\r\n", LOCK_REPLY_LONG_FORM, 0},
+    {REDIS_SET, "-OOM command not allowed\r\n", LOCK_REPLY_ERROR, 0},
+    {REDIS_SET, "-LOADING Redis is loading\r\n", LOCK_REPLY_ERROR, 0},
+    {REDIS_SET, "$2\r\nOK\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_SET, "*2\r\n:1\r\n+OK\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_SET, "*1\r\n*1\r\n:1\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_SET, "*0\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_COMPARE_DELETE, ":1\r\n", LOCK_REPLY_YES, 0},
+    {REDIS_COMPARE_DELETE, ":0\r\n", LOCK_REPLY_NO, 0},
+    {REDIS_COMPARE_DELETE, ":2\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_COMPARE_DELETE, ":-1\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_COMPARE_DELETE, "+OK\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_COMPARE_DELETE, "$-1\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_SET_FENCE, ":-9223372036854775808\r\n", LOCK_REPLY_NUMBER, INT64_MIN},
+    {REDIS_SET_FENCE, "$-1\r\n", LOCK_REPLY_NO, 0},
+    {REDIS_SET_FENCE, "+OK\r\n", LOCK_REPLY_GARBLED, 0},
+    {REDIS_RAISE_FENCE, ":7\r\n", LOCK_REPLY_NUMBER, 7},
+    {REDIS_RAISE_FENCE, "$-1\r\n", LOCK_REPLY_GARBLED, 0},
 };
 
 Test(redis_replies, every_reply_becomes_one_type)
 {
     for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
         struct peer *peer = peer_open(replies[i].wire);
+        peer->asked = replies[i].asked;
         ask_and_wait(peer);
-        cr_assert_eq(peer->answer_count, 1, "%s", replies[i].wire);
-        cr_assert_eq(peer->answer.reply.type, replies[i].type, "%s", replies[i].wire);
-        if (replies[i].type == LOCK_REPLY_INTEGER) {
-            cr_assert_eq(peer->answer.reply.integer, replies[i].integer);
-        }
+        const char *name = redis_dialect.rows[replies[i].asked].name;
+        cr_assert_eq(peer->answer_count, 1, "%s %s", name, replies[i].wire);
+        cr_assert_eq(peer->answer.reply.type, replies[i].type, "%s %s", name, replies[i].wire);
+        cr_assert_eq(peer->answer.reply.number, replies[i].number, "%s", name);
         cr_assert_eq(peer->answer.tag, 7);
         peer_close(peer);
     }
@@ -182,7 +196,7 @@ Test(redis_replies, what_is_no_reply_breaks_the_link_which_is_made_anew)
             uv_run(&peer->loop, UV_RUN_ONCE);
         }
         ask_and_wait(peer);
-        cr_assert_eq(peer->answer.reply.type, LOCK_REPLY_OK);
+        cr_assert_eq(peer->answer.reply.type, LOCK_REPLY_YES);
         cr_assert_eq(peer->connection_count, 2);
         peer_close(peer);
     }
@@ -217,6 +231,6 @@ Test(redis_replies, a_reply_in_pieces_is_one_reply)
     while (peer->answer_count == 0) {
         uv_run(&peer->loop, UV_RUN_ONCE);
     }
-    cr_assert_eq(peer->answer.reply.type, LOCK_REPLY_NIL);
+    cr_assert_eq(peer->answer.reply.type, LOCK_REPLY_NO);
     peer_close(peer);
 }

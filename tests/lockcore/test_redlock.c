@@ -1,4 +1,5 @@
 /* test_redlock.c: acquiring with Redlock, as transcripts beside the sentences that they show. */
+#include "lockcore/quorum.h"
 #include "tests/lockcore/player.h"
 
 Test(redlock, asks_all_nodes_at_once_and_grants_at_the_majority)
@@ -195,6 +196,22 @@ Test(redlock, comes_back_after_a_random_delay)
     }
 }
 
+/* The older of two releases was asked for again, so that the younger one is due first. */
+Test(redlock, every_release_without_an_answer_is_looked_after_at_its_own_time)
+{
+    play_usual("single", 1,
+               "0ms acquire     => send 0 set v1 10000ms; wake 50ms\n"
+               "0ms reply 0 nil => send 0 compare-delete v1\n"
+               "290ms timer     => send 0 compare-delete v1; wake 300ms\n"
+               "300ms timer     => send 0 set v2 10000ms; wake 340ms\n"
+               "300ms lose 0\n"
+               "300ms lose 0\n"
+               "320ms reply 0 nil => send 0 compare-delete v2; "
+               "tell refused v2: quorum not reached\n"
+               "340ms timer     => send 0 compare-delete v1; wake 370ms\n"
+               "370ms timer     => send 0 compare-delete v2; wake 390ms\n");
+}
+
 /* An attempt that meets a broken link at every node, and the TIMER that begins the next. */
 Test(redlock, begins_no_attempt_while_every_slot_for_releases_is_in_use)
 {
@@ -207,7 +224,7 @@ Test(redlock, begins_no_attempt_while_every_slot_for_releases_is_in_use)
     struct lock lock;
     lock_init(&lock, &config);
     struct lock_event event = {.type = LOCK_EVENT_ACQUIRE, .random = {1}};
-    for (uint64_t i = 0; i < LOCK_CLEANUPS_MAX; i++) {
+    for (uint64_t i = 0; i < QUORUM_CLEANUPS_MAX; i++) {
         event.random[0] = i;
         lock_step(&lock, &event, &effects);
         cr_assert_eq(lock.state, LOCK_STATE_ACQUIRING);
@@ -215,18 +232,19 @@ Test(redlock, begins_no_attempt_while_every_slot_for_releases_is_in_use)
         cr_assert_eq(lock.state, LOCK_STATE_WAITING);
         event.type = LOCK_EVENT_TIMER;
     }
-    cr_assert_eq(lock.cleanup_count, LOCK_CLEANUPS_MAX);
-    uint16_t attempts_left = lock.attempts_left;
+    const struct quorum *part = lock_quorum_seen(&lock);
+    cr_assert_eq(part->cleanup_count, QUORUM_CLEANUPS_MAX);
+    uint32_t attempts_left = lock.attempts_left;
     lock_step(&lock, &event, &effects);
     cr_assert_eq(lock.state, LOCK_STATE_WAITING);
     cr_assert_eq(lock.attempts_left, attempts_left, "waiting for room uses up no attempt");
     event.type = LOCK_EVENT_REPLY;
-    event.command = (struct lock_command){.kind = LOCK_COMMAND_COMPARE_DELETE,
-                                          .attempt = lock.cleanups[3].attempt,
-                                          .value = lock.cleanups[3].value};
-    event.reply = (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = 0};
+    event.command = (struct lock_command){.kind = REDIS_COMPARE_DELETE,
+                                          .attempt = part->cleanups[3].attempt,
+                                          .value = part->cleanups[3].value};
+    event.reply = (struct lock_reply){.type = LOCK_REPLY_NO};
     lock_step(&lock, &event, &effects);
-    cr_assert_eq(lock.cleanup_count, LOCK_CLEANUPS_MAX - 1);
+    cr_assert_eq(part->cleanup_count, QUORUM_CLEANUPS_MAX - 1);
     lock_step(&lock, &(struct lock_event){.type = LOCK_EVENT_TIMER, .now_ns = lock.deadline_ns},
               &effects);
     cr_assert_eq(lock.state, LOCK_STATE_ACQUIRING);

@@ -1,5 +1,5 @@
 /* test_keys.c: what passes the proxies tells what a real server holds, and who did it. */
-#include "lockcore/command.h"
+#include "lockcore/redis/command.h"
 #include "tests/real/links.h"
 
 #include "base/random.h"
@@ -37,7 +37,7 @@ static void ask(int fd, const char *line, const char *reply)
 }
 
 /* Send words as they are, whatever bytes they hold. */
-static void send_words(int fd, const struct command_words *words)
+static void send_words(int fd, const struct redis_words *words)
 {
     char bytes[4096];
     int at = snprintf(bytes, sizeof bytes, "*%d\r\n", words->count);
@@ -50,11 +50,11 @@ static void send_words(int fd, const struct command_words *words)
 
 static void send_lock_command(int fd, uint8_t kind, uint8_t form, uint8_t value)
 {
-    struct lock_command command = {.kind = kind, .form = form, .ttl_ms = 60000, .fence = 7};
-    char scratch[COMMAND_SCRATCH_BYTES];
-    struct command_words words;
+    struct lock_command command = {.kind = kind, .form = form, .ttl_ms = 60000, .number = 7};
+    char scratch[REDIS_SCRATCH_BYTES];
+    struct redis_words words;
     memset(command.value.bytes, value, sizeof command.value.bytes);
-    lock_command_words(&command, "r0", 2, scratch, &words);
+    redis_words(&command, "r0", 2, scratch, &words);
     send_words(fd, &words);
 }
 
@@ -88,7 +88,7 @@ Test(keys, a_plain_deletion_of_anothers_key_is_foreign)
     cr_assert_eq(newest()->f, HISTORY_KEY_DELETED);
     cr_assert_eq(newest()->cause, CAUSE_FOREIGN);
     cr_assert_eq(newest()->process, 1);
-    cr_assert_eq(newest()->command, LOCK_COMMAND_DELETE);
+    cr_assert_eq(newest()->command, REDIS_DELETE);
     cr_assert(value_is(&newest()->owner, "mine"));
     ask(fd, "DEL r0", ":0");
     cr_assert_eq(newest()->f, HISTORY_KEY_KEPT);
@@ -99,25 +99,25 @@ Test(keys, a_plain_deletion_of_anothers_key_is_foreign)
 Test(keys, our_own_scripts_are_known_by_hash_and_by_text)
 {
     int fd = links_connect(0);
-    send_lock_command(fd, LOCK_COMMAND_SET, LOCK_FORM_SHA, 1);
+    send_lock_command(fd, REDIS_SET, LOCK_FORM_SHORT, 1);
     links_expect(fd, "+OK");
     uint32_t before = links.event_count;
-    send_lock_command(fd, LOCK_COMMAND_COMPARE_EXPIRE, LOCK_FORM_SHA, 1);
+    send_lock_command(fd, REDIS_COMPARE_EXPIRE, LOCK_FORM_SHORT, 1);
     links_expect(fd, "-NOSCRIPT No matching script. Please use EVAL.");
     cr_assert_eq(links.event_count, before, "nothing was applied");
-    send_lock_command(fd, LOCK_COMMAND_COMPARE_EXPIRE, LOCK_FORM_TEXT, 1);
+    send_lock_command(fd, REDIS_COMPARE_EXPIRE, LOCK_FORM_LONG, 1);
     links_expect(fd, ":1");
     cr_assert_eq(newest()->f, HISTORY_KEY_EXTENDED);
-    send_lock_command(fd, LOCK_COMMAND_COMPARE_EXPIRE, LOCK_FORM_SHA, 2);
+    send_lock_command(fd, REDIS_COMPARE_EXPIRE, LOCK_FORM_SHORT, 2);
     links_expect(fd, ":0");
     cr_assert_eq(newest()->f, HISTORY_KEY_KEPT);
     cr_assert_eq(newest()->owner.bytes[0], 1);
     cr_assert_eq(newest()->value.bytes[0], 2);
-    send_lock_command(fd, LOCK_COMMAND_COMPARE_DELETE, LOCK_FORM_TEXT, 1);
+    send_lock_command(fd, REDIS_COMPARE_DELETE, LOCK_FORM_LONG, 1);
     links_expect(fd, ":1");
     cr_assert_eq(newest()->f, HISTORY_KEY_DELETED);
-    cr_assert_eq(newest()->command, LOCK_COMMAND_COMPARE_DELETE);
-    send_lock_command(fd, LOCK_COMMAND_SET_FENCE, LOCK_FORM_TEXT, 3);
+    cr_assert_eq(newest()->command, REDIS_COMPARE_DELETE);
+    send_lock_command(fd, REDIS_SET_FENCE, LOCK_FORM_LONG, 3);
     char reply[64];
     cr_assert_gt(links_receive(fd, reply, sizeof reply), 0);
     cr_assert_eq(newest()->f, HISTORY_KEY_SET);
@@ -140,7 +140,7 @@ static const char *const foreign_release =
 
 static void eval(int fd, const char *verb, const char *script, const char *value)
 {
-    struct command_words words = {
+    struct redis_words words = {
         .count = 6,
         .word = {verb, script, "1", "r0", value, "60000"},
         .bytes = {strlen(verb), strlen(script), 1, 2, strlen(value), 5},
@@ -162,9 +162,9 @@ Test(keys, foreign_scripts_are_known_by_what_they_call)
     eval(fd, "EVAL", foreign_extend, "abc");
     links_expect(fd, ":1");
     cr_assert_eq(newest()->f, HISTORY_KEY_EXTENDED);
-    struct command_words load = {.count = 3,
-                                 .word = {"SCRIPT", "LOAD", foreign_release},
-                                 .bytes = {6, 4, strlen(foreign_release)}};
+    struct redis_words load = {.count = 3,
+                               .word = {"SCRIPT", "LOAD", foreign_release},
+                               .bytes = {6, 4, strlen(foreign_release)}};
     send_words(fd, &load);
     links_expect(fd, "$40");
     cr_assert_eq(links_receive(fd, sha, 42), 42);
@@ -320,15 +320,15 @@ static void send_script(int fd, struct random_stream *random, int32_t client)
     const char *scripts[] = {foreign_acquire,
                              foreign_extend,
                              foreign_release,
-                             lock_command_script(LOCK_COMMAND_COMPARE_DELETE),
-                             lock_command_script(LOCK_COMMAND_COMPARE_EXPIRE),
-                             lock_command_script(LOCK_COMMAND_SET_EXPIRE)};
+                             redis_script(REDIS_COMPARE_DELETE),
+                             redis_script(REDIS_COMPARE_EXPIRE),
+                             redis_script(REDIS_SET_EXPIRE)};
     const char *script = scripts[random_below(random, 6)];
     const char *key = links_names[random_below(random, 3)];
     char value[16];
     (void)snprintf(value, sizeof value, "v%llu",
                    (unsigned long long)(10 * (uint64_t)client + random_below(random, 3)));
-    struct command_words words = {
+    struct redis_words words = {
         .count = 6,
         .word = {"EVAL", script, "1", key, value, "60000"},
         .bytes = {4, strlen(script), 1, 2, strlen(value), 5},

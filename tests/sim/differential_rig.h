@@ -247,31 +247,31 @@ static inline void rig_expire(struct rig *rig, struct redis_model *model)
 
 static inline void rig_send(struct rig *rig, const struct step *step)
 {
-    char scratch[COMMAND_SCRATCH_BYTES];
+    char scratch[REDIS_SCRATCH_BYTES];
     char name[8];
-    struct command_words words;
+    struct redis_words words;
     int bytes = snprintf(name, sizeof name, "r%u", step->resource);
-    lock_command_words(&step->command, name, (size_t)bytes, scratch, &words);
+    redis_words(&step->command, name, (size_t)bytes, scratch, &words);
     rig_count(rig, words.count);
     for (int i = 0; i < words.count; i++) {
         rig_word(rig, words.word[i], words.bytes[i]);
     }
 }
 
-static inline struct lock_reply rig_reply(struct rig *rig)
+static inline struct lock_reply rig_reply(struct rig *rig, enum redis_command kind)
 {
     const char *line = rig_line(rig);
     switch (line[0]) {
     case '+':
-        return (struct lock_reply){.type = LOCK_REPLY_OK};
+        return redis_reply(kind, REDIS_SAID_OK, 0);
     case ':':
-        return (struct lock_reply){.type = LOCK_REPLY_INTEGER, .integer = atoll(line + 1)};
+        return redis_reply(kind, REDIS_SAID_INTEGER, atoll(line + 1));
     case '$':
         cr_assert_str_eq(line, "$-1");
-        return (struct lock_reply){.type = LOCK_REPLY_NIL};
+        return redis_reply(kind, REDIS_SAID_NIL, 0);
     case '-':
-        return (struct lock_reply){.type = strncmp(line, "-NOSCRIPT", 9) == 0 ? LOCK_REPLY_NOSCRIPT
-                                                                              : LOCK_REPLY_ERROR};
+        return redis_reply(
+            kind, strncmp(line, "-NOSCRIPT", 9) == 0 ? REDIS_SAID_NOSCRIPT : REDIS_SAID_ERROR, 0);
     default:
         cr_assert_fail("what is %s?", line);
         return (struct lock_reply){.type = LOCK_REPLY_GARBLED};
@@ -290,15 +290,15 @@ static inline bool rig_command(struct rig *rig, const struct step *step)
     struct redis_ask ask = {&step->command, step->resource, rig->true_ns, rig->wall_ns};
     rig_expire(rig, rig_model(rig));
     redis_model_command(rig_model(rig), &ask, &answer);
-    struct lock_reply reply = rig_reply(rig);
+    struct lock_reply reply = rig_reply(rig, (enum redis_command)step->command.kind);
     rig->commands++;
     rig->true_ns += NS_PER_MS;
     if (reply.type != answer.reply.type) {
         rig_differ(rig, "type of reply", reply.type, answer.reply.type);
         return false;
     }
-    if (reply.integer != answer.reply.integer) {
-        rig_differ(rig, "reply", reply.integer, answer.reply.integer);
+    if (reply.number != answer.reply.number) {
+        rig_differ(rig, "reply", reply.number, answer.reply.number);
         return false;
     }
     return true;
@@ -335,7 +335,7 @@ static inline struct rig_key rig_read_key(struct rig *rig)
     if (strcmp(rig_line(rig), "$-1") != 0) {
         struct lock_value value;
         key.present = true;
-        cr_assert(lock_value_parse(rig_line(rig), COMMAND_VALUE_HEX_BYTES, &value));
+        cr_assert(lock_value_parse(rig_line(rig), LOCK_VALUE_HEX_BYTES, &value));
         key.value = value.bytes[0];
     }
     key.expire_ms = atoll(rig_line(rig) + 1);

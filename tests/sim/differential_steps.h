@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "harness/scenario.h"
-#include "lockcore/command.h"
+#include "lockcore/redis/command.h"
 
 #include <string.h>
 
@@ -51,14 +51,14 @@ static inline struct step step_command(struct random_stream *stream)
     static const int64_t ttls_ms[] = {1, 2, 100, 1000, 10000};
     struct step step = {.kind = STEP_COMMAND};
     step.resource = (uint32_t)random_below(stream, RESOURCES);
-    step.command.kind = (uint32_t)random_below(stream, LOCK_COMMAND_KINDS);
-    step.command.form = random_below(stream, 4) == 0 ? LOCK_FORM_TEXT : LOCK_FORM_SHA;
+    step.command.kind = (uint32_t)random_below(stream, REDIS_COMMANDS);
+    step.command.form = random_below(stream, 4) == 0 ? LOCK_FORM_LONG : LOCK_FORM_SHORT;
     step.command.value = step_value(random_below(stream, VALUES));
     step.command.ttl_ms = ttls_ms[random_below(stream, 5)];
-    step.command.fence = 1 + (int64_t)random_below(stream, 3);
+    step.command.number = 1 + (int64_t)random_below(stream, 3);
     if (random_below(stream, 2) == 0) {
         /* Counters live near the clock in microseconds: be sometimes above, sometimes below. */
-        step.command.fence = 1700000000000000 + (int64_t)random_below(stream, 400000000000000);
+        step.command.number = 1700000000000000 + (int64_t)random_below(stream, 400000000000000);
     }
     return step;
 }
@@ -111,10 +111,10 @@ static inline void step_print(const struct step *step, struct text *text)
         return;
     }
     text_add(text, "  %s%s r%u value %d ttl %lld fence %lld\n",
-             lock_command_name((enum lock_command_kind)step->command.kind),
-             step->command.form == LOCK_FORM_TEXT ? " (text)" : "", step->resource,
+             redis_dialect.rows[step->command.kind].name,
+             step->command.form == LOCK_FORM_LONG ? " (text)" : "", step->resource,
              step->command.value.bytes[0], (long long)step->command.ttl_ms,
-             (long long)step->command.fence);
+             (long long)step->command.number);
 }
 
 #endif

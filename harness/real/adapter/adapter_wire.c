@@ -114,8 +114,8 @@ void adapter_wire_quiet(struct adapter_client *client)
 
 static bool wire_agrees(const struct proxy_message *message)
 {
-    return message->reply->type == LOCK_REPLY_OK ||
-           (message->reply->type == LOCK_REPLY_INTEGER && message->reply->integer > 0);
+    return message->reply->type == REDIS_SAID_OK ||
+           (message->reply->type == REDIS_SAID_INTEGER && message->reply->integer > 0);
 }
 
 struct proxy_answer adapter_reply(struct adapter *adapter, const struct proxy_message *message)
@@ -126,7 +126,7 @@ struct proxy_answer adapter_reply(struct adapter *adapter, const struct proxy_me
         return PROXY_PASSES;
     }
     struct adapter_attempt *attempt = &client->attempt;
-    if (message->reply->type == LOCK_REPLY_NOSCRIPT) {
+    if (message->reply->type == REDIS_SAID_NOSCRIPT) {
         attempt->arrived &= ~node; /* nothing was applied: it will be asked again, by text */
         return PROXY_PASSES;
     }

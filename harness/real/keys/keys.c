@@ -159,10 +159,10 @@ static void keys_settled(struct keys *keys, struct keys_entry *entry, int64_t se
 static bool keys_yes(const struct keys_command *command, const struct keys_reply *reply)
 {
     if ((command->flags & KEYS_FLAG_NIL_IS_YES) != 0) {
-        return reply->type == LOCK_REPLY_NIL;
+        return reply->type == REDIS_SAID_NIL;
     }
-    return reply->type == LOCK_REPLY_OK ||
-           (reply->type == LOCK_REPLY_INTEGER && reply->integer > 0);
+    return reply->type == REDIS_SAID_OK ||
+           (reply->type == REDIS_SAID_INTEGER && reply->integer > 0);
 }
 
 static void keys_refused(struct keys *keys, const struct keys_passage *passage)
@@ -248,7 +248,7 @@ void keys_answered(struct keys *keys, const struct keys_passage *passage,
 {
     const struct keys_command *command = passage->command;
     keys_reply_read(reply, read);
-    bool told = read->type != LOCK_REPLY_GARBLED && !read->error;
+    bool told = read->type != REDIS_SAID_OTHER && !read->error;
     if (command->verb == KEYS_FLUSH && told) {
         keys_evicted(keys, &(struct keys_eviction){.node = passage->node,
                                                    .fault = HISTORY_NO_FAULT,
@@ -256,7 +256,7 @@ void keys_answered(struct keys *keys, const struct keys_passage *passage,
                                                    .true_ns = passage->true_ns});
     }
     bool effective = command->verb != KEYS_NONE && command->verb != KEYS_FLUSH;
-    if (read->type == LOCK_REPLY_ERROR && effective && command->key_count > 0) {
+    if (read->type == REDIS_SAID_ERROR && effective && command->key_count > 0) {
         keys_refused(keys, passage);
     }
     for (uint8_t i = 0; i < command->key_count; i++) {

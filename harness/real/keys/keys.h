@@ -4,7 +4,7 @@
  *     command words  --keys_read()-->  struct keys_command  --keys_sent(), keys_answered()-->
  *                                                      HISTORY_NODE events
  *
- * It never asks a node. It knows our own commands and scripts (lockcore/command.h), the plain
+ * It never asks a node. It knows our own commands and scripts (lockcore/redis/command.h), the plain
  * commands that locks are made of, and foreign scripts by what their text calls: an EVAL or SCRIPT
  * LOAD that passes teaches it the SHA-1.
  *
@@ -23,7 +23,7 @@
 
 #include "harness/real/proxy/resp.h"
 #include "harness/scenario.h"
-#include "lockcore/lock.h"
+#include "lockcore/redis/command.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,7 +54,7 @@ enum keys_verb {
 struct keys_command {
     uint8_t verb;      /* enum keys_verb */
     uint8_t role;      /* enum command_role */
-    uint8_t kind;      /* enum lock_command_kind that it is or resembles; LOCK_COMMAND_KINDS:
+    uint8_t kind;      /* enum redis_command that it is or resembles; REDIS_COMMANDS:
                           none */
     uint8_t key_count; /* watched keys */
     uint8_t flags;     /* keys.c's own */
@@ -67,7 +67,7 @@ struct keys_command {
 
 /* A reply, read. */
 struct keys_reply {
-    uint8_t type; /* enum lock_reply_type; GARBLED: none of those that a lock expects */
+    uint8_t type; /* enum redis_said; GARBLED: none of those that a lock expects */
     bool error;   /* an error, NOSCRIPT included: nothing was applied */
     int64_t integer;
 };

@@ -46,7 +46,7 @@ struct keys_script {
     uint64_t text_hash;
     char sha[KEYS_SHA_HEX_BYTES];
     uint8_t verb;  /* enum keys_verb */
-    uint8_t kind;  /* enum lock_command_kind */
+    uint8_t kind;  /* enum redis_command */
     uint8_t flags; /* KEYS_FLAG_... */
 };
 

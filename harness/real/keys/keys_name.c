@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/random.h"
-#include "lockcore/command.h"
+#include "lockcore/redis/command.h"
 
 #include <string.h>
 
@@ -97,7 +97,7 @@ uint32_t keys_names_find(const struct keys_names *names, const char *name, size_
 void keys_value(const char *text, size_t bytes, struct history_value *value)
 {
     struct lock_value lock_value;
-    if (bytes == COMMAND_VALUE_HEX_BYTES && lock_value_parse(text, bytes, &lock_value)) {
+    if (bytes == LOCK_VALUE_HEX_BYTES && lock_value_parse(text, bytes, &lock_value)) {
         memcpy(value->bytes, lock_value.bytes, sizeof value->bytes);
         return;
     }

@@ -28,29 +28,29 @@ struct command_row {
     uint8_t bytes;
     uint8_t layout;  /* enum command_layout */
     uint8_t verb;    /* enum keys_verb */
-    uint8_t kind;    /* enum lock_command_kind */
+    uint8_t kind;    /* enum redis_command */
     int64_t unit_ns; /* of its ttl */
 };
 
 /* The commands that a lock's key notices. The most frequent come first. */
 static const struct command_row command_rows[] = {
-    {"SET", 3, LAYOUT_SET, KEYS_SET, LOCK_COMMAND_SET, 0},
-    {"EVALSHA", 7, LAYOUT_EVALSHA, KEYS_NONE, LOCK_COMMAND_KINDS, 0},
-    {"EVAL", 4, LAYOUT_EVAL, KEYS_NONE, LOCK_COMMAND_KINDS, 0},
-    {"DEL", 3, LAYOUT_KEYS, KEYS_DELETE, LOCK_COMMAND_DELETE, 0},
-    {"UNLINK", 6, LAYOUT_KEYS, KEYS_DELETE, LOCK_COMMAND_DELETE, 0},
-    {"GETDEL", 6, LAYOUT_NONE, KEYS_NONE, LOCK_COMMAND_DELETE, 0},
-    {"SETNX", 5, LAYOUT_KEY_VALUE, KEYS_SET_ABSENT, LOCK_COMMAND_SETNX, 0},
-    {"PEXPIRE", 7, LAYOUT_KEY_TTL, KEYS_EXTEND, LOCK_COMMAND_EXPIRE, NS_PER_MS},
-    {"EXPIRE", 6, LAYOUT_KEY_TTL, KEYS_EXTEND, LOCK_COMMAND_EXPIRE, NS_PER_S},
-    {"PEXPIREAT", 9, LAYOUT_KEY_DATE, KEYS_EXTEND, LOCK_COMMAND_EXPIRE, NS_PER_MS},
-    {"EXPIREAT", 8, LAYOUT_KEY_DATE, KEYS_EXTEND, LOCK_COMMAND_EXPIRE, NS_PER_S},
-    {"PSETEX", 6, LAYOUT_TTL_VALUE, KEYS_SET, LOCK_COMMAND_SET, NS_PER_MS},
-    {"SETEX", 5, LAYOUT_TTL_VALUE, KEYS_SET, LOCK_COMMAND_SET, NS_PER_S},
-    {"SCRIPT", 6, LAYOUT_SCRIPT, KEYS_NONE, LOCK_COMMAND_KINDS, 0},
-    {"DELEX", 5, LAYOUT_KEY_COMPARE, KEYS_DELETE_COMPARE, LOCK_COMMAND_COMPARE_DELETE, 0},
-    {"FLUSHALL", 8, LAYOUT_NONE, KEYS_FLUSH, LOCK_COMMAND_KINDS, 0},
-    {"FLUSHDB", 7, LAYOUT_NONE, KEYS_FLUSH, LOCK_COMMAND_KINDS, 0},
+    {"SET", 3, LAYOUT_SET, KEYS_SET, REDIS_SET, 0},
+    {"EVALSHA", 7, LAYOUT_EVALSHA, KEYS_NONE, REDIS_COMMANDS, 0},
+    {"EVAL", 4, LAYOUT_EVAL, KEYS_NONE, REDIS_COMMANDS, 0},
+    {"DEL", 3, LAYOUT_KEYS, KEYS_DELETE, REDIS_DELETE, 0},
+    {"UNLINK", 6, LAYOUT_KEYS, KEYS_DELETE, REDIS_DELETE, 0},
+    {"GETDEL", 6, LAYOUT_NONE, KEYS_NONE, REDIS_DELETE, 0},
+    {"SETNX", 5, LAYOUT_KEY_VALUE, KEYS_SET_ABSENT, REDIS_SETNX, 0},
+    {"PEXPIRE", 7, LAYOUT_KEY_TTL, KEYS_EXTEND, REDIS_EXPIRE, NS_PER_MS},
+    {"EXPIRE", 6, LAYOUT_KEY_TTL, KEYS_EXTEND, REDIS_EXPIRE, NS_PER_S},
+    {"PEXPIREAT", 9, LAYOUT_KEY_DATE, KEYS_EXTEND, REDIS_EXPIRE, NS_PER_MS},
+    {"EXPIREAT", 8, LAYOUT_KEY_DATE, KEYS_EXTEND, REDIS_EXPIRE, NS_PER_S},
+    {"PSETEX", 6, LAYOUT_TTL_VALUE, KEYS_SET, REDIS_SET, NS_PER_MS},
+    {"SETEX", 5, LAYOUT_TTL_VALUE, KEYS_SET, REDIS_SET, NS_PER_S},
+    {"SCRIPT", 6, LAYOUT_SCRIPT, KEYS_NONE, REDIS_COMMANDS, 0},
+    {"DELEX", 5, LAYOUT_KEY_COMPARE, KEYS_DELETE_COMPARE, REDIS_COMPARE_DELETE, 0},
+    {"FLUSHALL", 8, LAYOUT_NONE, KEYS_FLUSH, REDIS_COMMANDS, 0},
+    {"FLUSHDB", 7, LAYOUT_NONE, KEYS_FLUSH, REDIS_COMMANDS, 0},
 };
 
 static bool word_is(const struct resp_word *word, const char *upper)
@@ -285,7 +285,7 @@ void keys_command_read(struct keys_scripts *scripts, const struct keys_names *na
                        const struct resp_words *words, struct keys_command *command)
 {
     memset(command, 0, sizeof *command);
-    command->kind = LOCK_COMMAND_KINDS;
+    command->kind = REDIS_COMMANDS;
     command->role = ROLE_OTHER;
     const struct command_row *row = words->count > 0 ? command_row_find(&words->word[0]) : NULL;
     if (row == NULL) {
@@ -301,32 +301,32 @@ void keys_command_read(struct keys_scripts *scripts, const struct keys_names *na
 
 void keys_reply_read(const struct resp_reply *reply, struct keys_reply *read)
 {
-    read->type = LOCK_REPLY_GARBLED;
+    read->type = REDIS_SAID_OTHER;
     read->error = false;
     read->integer = reply->integer;
     if (reply->null) {
-        read->type = LOCK_REPLY_NIL;
+        read->type = REDIS_SAID_NIL;
         return;
     }
     switch (reply->type) {
     case '+':
         if (reply->bytes == 2 && memcmp(reply->text, "OK", 2) == 0) {
-            read->type = LOCK_REPLY_OK;
+            read->type = REDIS_SAID_OK;
         }
         return;
     case ':':
-        read->type = LOCK_REPLY_INTEGER;
+        read->type = REDIS_SAID_INTEGER;
         return;
     case '#':
-        read->type = LOCK_REPLY_INTEGER;
+        read->type = REDIS_SAID_INTEGER;
         read->integer = reply->bytes == 1 && reply->text[0] == 't' ? 1 : 0;
         return;
     case '-':
     case '!':
         read->error = true;
         read->type = reply->bytes >= 8 && memcmp(reply->text, "NOSCRIPT", 8) == 0
-                         ? LOCK_REPLY_NOSCRIPT
-                         : LOCK_REPLY_ERROR;
+                         ? REDIS_SAID_NOSCRIPT
+                         : REDIS_SAID_ERROR;
         return;
     default:
         return;

@@ -2,7 +2,7 @@
 #include "harness/real/keys/keys_inner.h"
 
 #include "base/assert.h"
-#include "lockcore/command.h"
+#include "lockcore/redis/command.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -149,54 +149,54 @@ void keys_script_classify(const char *text, size_t bytes, struct keys_script *sc
 {
     uint32_t calls = script_scan(text, bytes);
     script->verb = KEYS_NONE;
-    script->kind = LOCK_COMMAND_KINDS;
+    script->kind = REDIS_COMMANDS;
     script->flags = 0;
     if ((calls & CALLS_HASH) != 0 && (calls & CALLS_DELETE) == 0) {
         /* A re-entrant lock in a hash: nil says that it is ours, a number is the other's ttl. */
         script->verb = KEYS_SET_ABSENT;
         script->flags = KEYS_FLAG_NIL_IS_YES;
-        script->kind = LOCK_COMMAND_SET;
+        script->kind = REDIS_SET;
     } else if ((calls & CALLS_DELETE) != 0 && (calls & CALLS_SET) == 0) {
         bool compares = (calls & CALLS_GET) != 0;
         script->verb = compares ? KEYS_DELETE_COMPARE : KEYS_DELETE;
-        script->kind = compares ? LOCK_COMMAND_COMPARE_DELETE : LOCK_COMMAND_DELETE;
+        script->kind = compares ? REDIS_COMPARE_DELETE : REDIS_DELETE;
     } else if ((calls & CALLS_SET) != 0 && (calls & CALLS_ABSENT) != 0) {
         script->verb = KEYS_SET_ABSENT;
-        script->kind = LOCK_COMMAND_SET;
+        script->kind = REDIS_SET;
     } else if ((calls & CALLS_SET) != 0 && (calls & CALLS_EXPIRE) != 0) {
         script->verb = KEYS_SET_OR_EXTEND;
-        script->kind = LOCK_COMMAND_SET_EXPIRE;
+        script->kind = REDIS_SET_EXPIRE;
     } else if ((calls & (CALLS_SET | CALLS_EXPIRE)) != 0 && (calls & CALLS_GET) != 0) {
         script->verb = KEYS_EXTEND_COMPARE;
-        script->kind = LOCK_COMMAND_COMPARE_EXPIRE;
+        script->kind = REDIS_COMPARE_EXPIRE;
     } else if ((calls & CALLS_EXPIRE) != 0) {
         script->verb = KEYS_EXTEND;
-        script->kind = LOCK_COMMAND_EXPIRE;
+        script->kind = REDIS_EXPIRE;
     } else if ((calls & CALLS_SET) != 0) {
         script->verb = KEYS_SET;
-        script->kind = LOCK_COMMAND_SET;
+        script->kind = REDIS_SET;
     }
 }
 
 /* What lockcore's own scripts do is known, not guessed. */
-static enum keys_verb script_own_verb(enum lock_command_kind kind)
+static enum keys_verb script_own_verb(enum redis_command kind)
 {
     switch (kind) {
-    case LOCK_COMMAND_COMPARE_DELETE:
+    case REDIS_COMPARE_DELETE:
         return KEYS_DELETE_COMPARE;
-    case LOCK_COMMAND_COMPARE_EXPIRE:
+    case REDIS_COMPARE_EXPIRE:
         return KEYS_EXTEND_COMPARE;
-    case LOCK_COMMAND_SET_FENCE:
+    case REDIS_SET_FENCE:
         return KEYS_SET_ABSENT;
-    case LOCK_COMMAND_SET_EXPIRE:
+    case REDIS_SET_EXPIRE:
         return KEYS_SET_OR_EXTEND;
-    case LOCK_COMMAND_RAISE_FENCE:
+    case REDIS_RAISE_FENCE:
         return KEYS_NONE;
-    case LOCK_COMMAND_SET:
-    case LOCK_COMMAND_DELETE:
-    case LOCK_COMMAND_SETNX:
-    case LOCK_COMMAND_EXPIRE:
-    case LOCK_COMMAND_KINDS:
+    case REDIS_SET:
+    case REDIS_DELETE:
+    case REDIS_SETNX:
+    case REDIS_EXPIRE:
+    case REDIS_COMMANDS:
         break;
     }
     UNREACHABLE();
@@ -205,17 +205,16 @@ static enum keys_verb script_own_verb(enum lock_command_kind kind)
 void keys_scripts_init(struct keys_scripts *scripts)
 {
     memset(scripts, 0, sizeof *scripts);
-    for (int kind = 0; kind < LOCK_COMMAND_KINDS; kind++) {
-        const char *text = lock_command_script((enum lock_command_kind)kind);
+    for (int kind = 0; kind < REDIS_COMMANDS; kind++) {
+        const char *text = redis_script((enum redis_command)kind);
         if (text == NULL) {
             continue;
         }
         struct keys_script *script = &scripts->list[scripts->count++];
         script->text_hash = keys_hash(text, strlen(text));
-        memcpy(script->sha, lock_command_script_sha((enum lock_command_kind)kind),
-               KEYS_SHA_HEX_BYTES);
+        memcpy(script->sha, redis_script_sha((enum redis_command)kind), KEYS_SHA_HEX_BYTES);
         script->kind = (uint8_t)kind;
-        script->verb = (uint8_t)script_own_verb((enum lock_command_kind)kind);
+        script->verb = (uint8_t)script_own_verb((enum redis_command)kind);
     }
     scripts->own = scripts->count;
     scripts->next = scripts->own;

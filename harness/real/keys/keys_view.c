@@ -51,7 +51,7 @@ struct history_event keys_event(const struct keys *keys, const struct keys_entry
         .time_ns = true_ns - keys->options.start_ns,
         .kind = HISTORY_NODE,
         .f = (uint8_t)f,
-        .command = LOCK_COMMAND_KINDS,
+        .command = REDIS_COMMANDS,
         .process = HISTORY_NOBODY,
         .node = (int32_t)(index / keys->options.resource_count),
         .fault = HISTORY_NO_FAULT,

@@ -162,7 +162,7 @@ bool request_message(struct proxy_connection *connection, const struct resp_word
             return false;
         }
         keys_read(link->proxy->options.keys, words, command);
-        if (command->kind == LOCK_COMMAND_KINDS && command_is_opaque(words)) {
+        if (command->kind == REDIS_COMMANDS && command_is_opaque(words)) {
             connection->opaque = true;
             connection->command_count--;
             silent = true;

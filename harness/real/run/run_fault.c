@@ -322,7 +322,7 @@ static struct proxy_answer run_command(struct run *run, const struct proxy_messa
     };
     run->answer = PROXY_PASSES;
     /* A script that the node does not know was not applied: it will come again as text. */
-    bool applied = message->reply == NULL || message->reply->type != LOCK_REPLY_NOSCRIPT;
+    bool applied = message->reply == NULL || message->reply->type != REDIS_SAID_NOSCRIPT;
     if (run->going && run->schedule.commands_watched && applied) {
         run->message = message;
         schedule_command(&run->schedule, run->plan, &sight, &actions);

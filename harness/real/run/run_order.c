@@ -2,7 +2,7 @@
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
-#include "lockcore/command.h"
+#include "lockcore/redis/command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -123,7 +123,7 @@ void run_order_flush_scripts(struct run *run, uint32_t k, int32_t node)
         !run_order(run, node, (const char *[]){"SCRIPT", "FLUSH", NULL}, &reply)) {
         return;
     }
-    const char *sha = lock_command_script_sha(LOCK_COMMAND_COMPARE_DELETE);
+    const char *sha = redis_script_sha(REDIS_COMPARE_DELETE);
     if (run_order(run, node, (const char *[]){"SCRIPT", "EXISTS", sha, NULL}, &reply)) {
         run_fault_show(run, k, node, reply.count == 1 && reply.items[0].integer == 0);
     }

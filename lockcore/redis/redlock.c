@@ -1,9 +1,20 @@
 /* redlock.c: the steps of the Redlock algorithm; what each step decides stands in its rules. */
-#include "lockcore/redlock.h"
+#include "lockcore/redis/redlock.h"
 
 #include "base/assert.h"
 #include "lockcore/cleanup.h"
-#include "lockcore/command.h"
+
+/* From each state, the states that may follow. */
+const uint32_t redlock_moves[LOCK_STATES] = {
+    [LOCK_STATE_IDLE] = LOCK_TO(ACQUIRING) | LOCK_TO(WAITING),
+    [LOCK_STATE_ACQUIRING] = LOCK_TO(IDLE) | LOCK_TO(WAITING) | LOCK_TO(FENCING) | LOCK_TO(HELD),
+    [LOCK_STATE_FENCING] = LOCK_TO(IDLE) | LOCK_TO(WAITING) | LOCK_TO(HELD),
+    [LOCK_STATE_WAITING] = LOCK_TO(ACQUIRING),
+    [LOCK_STATE_HELD] = LOCK_TO(EXTENDING) | LOCK_TO(SPENT) | LOCK_TO(RELEASING),
+    [LOCK_STATE_EXTENDING] = LOCK_TO(HELD) | LOCK_TO(RELEASING),
+    [LOCK_STATE_SPENT] = LOCK_TO(RELEASING),
+    [LOCK_STATE_RELEASING] = LOCK_TO(IDLE),
+};
 
 /* One step's inputs and outputs, so that every function below has them. */
 struct step {
@@ -12,6 +23,9 @@ struct step {
     const struct lock_event *event;
     struct lock_effects *effects;
 };
+
+/* A rule of the lock's own, or the documented one. */
+#define RULE(step, rule) ((step)->rules->rule != 0 ? (step)->rules->rule : redlock_documented.rule)
 
 /*
  * What is left of the ttl that the round has bought: computed after the replies, at this event.
@@ -23,18 +37,18 @@ static int64_t validity_left_ns(const struct step *step)
     if (step->event->now_ns < lock->deadline_ns - lock->config.node_timeout_ns) {
         return 0;
     }
-    int64_t elapsed_ns = step->rules->elapsed_ns(lock, step->rules->clock_ns(step->event));
+    int64_t elapsed_ns = RULE(step, elapsed_ns)(lock, RULE(step, clock_ns)(step->event));
     int64_t left_ns;
     if (__builtin_sub_overflow(lock->config.ttl_ns, elapsed_ns, &left_ns)) {
         return 0;
     }
-    return left_ns - step->rules->drift_ns(&lock->config);
+    return left_ns - RULE(step, drift_ns)(&lock->config);
 }
 
 static int64_t retry_delay_ns(const struct step *step)
 {
     const struct lock_config *config = &step->lock->config;
-    int64_t jitter_ns = step->rules->jitter_ns(config, step->event->random[3]);
+    int64_t jitter_ns = RULE(step, jitter_ns)(config, step->event->random[3]);
     ASSERT(jitter_ns >= 0 && jitter_ns <= config->retry_jitter_ns);
     return config->retry_delay_ns + jitter_ns;
 }
@@ -45,10 +59,10 @@ static void attempt_begin(const struct step *step)
     struct lock *lock = step->lock;
     ASSERT(cleanup_has_room(lock));
     lock_move(lock, LOCK_STATE_ACQUIRING);
-    lock->value = step->rules->value(step->event);
+    lock->value = RULE(step, value)(step->event);
     lock->fence = 0;
-    lock->start_ns = step->rules->clock_ns(step->event);
-    round_ask(lock, step->rules->set_kind, step->event->now_ns, step->effects);
+    lock->start_ns = RULE(step, clock_ns)(step->event);
+    round_ask(lock, RULE(step, set_kind), step->event->now_ns, step->effects);
 }
 
 /* While old releases fill all their slots no new attempt begins: what it leaves behind could not
@@ -78,7 +92,6 @@ static void acquire(const struct step *step)
     struct lock *lock = step->lock;
     ASSERT(lock->state == LOCK_STATE_IDLE);
     lock->attempts_left = lock->config.retry_count;
-    lock->reason = LOCK_REASON_NONE;
     attempt_begin_or_wait(step);
 }
 
@@ -86,10 +99,9 @@ static void refuse(const struct step *step, enum lock_reason reason)
 {
     struct lock *lock = step->lock;
     ASSERT(reason != LOCK_REASON_NONE);
-    uint32_t nodes = step->rules->refused_release(lock);
+    uint32_t nodes = RULE(step, refused_release)(lock);
     lock->pending = 0;
-    lock->reason = (uint16_t)reason;
-    cleanup_begin(lock, step->rules->release_kind, nodes, step->event->now_ns, step->effects);
+    cleanup_begin(lock, RULE(step, release_kind), nodes, step->event->now_ns, step->effects);
     if (lock->attempts_left == 0) {
         lock_move(lock, LOCK_STATE_IDLE);
         lock_tell(step->effects, LOCK_TOLD_REFUSED, reason, &lock->value);
@@ -117,11 +129,14 @@ static void grant_or_refuse(const struct step *step)
 {
     struct lock *lock = step->lock;
     int64_t validity_ns = validity_left_ns(step);
-    if (!step->rules->grant_stands(validity_ns)) {
+    if (!RULE(step, grant_stands)(validity_ns)) {
         refuse(step, LOCK_REASON_VALIDITY_SPENT);
         return;
     }
-    if (lock->state == LOCK_STATE_ACQUIRING && step->rules->raise_kind != LOCK_COMMAND_KINDS) {
+    if (lock->state == LOCK_STATE_ACQUIRING) {
+        step->effects->marks |= LOCK_MARK_DECIDES;
+    }
+    if (lock->state == LOCK_STATE_ACQUIRING && step->rules->raise_kind != 0) {
         lock_move(lock, LOCK_STATE_FENCING);
         round_ask(lock, step->rules->raise_kind, step->event->now_ns, step->effects);
         return;
@@ -145,12 +160,12 @@ static void not_extended(const struct step *step, enum lock_reason reason)
 static void extension_fail(const struct step *step, enum lock_reason reason)
 {
     struct lock *lock = step->lock;
-    uint32_t nodes = step->rules->unextended_release(lock);
+    uint32_t nodes = RULE(step, unextended_release)(lock);
     lock->pending = 0;
     lock_move(lock, LOCK_STATE_HELD);
     not_extended(step, reason);
     if (nodes != 0) {
-        cleanup_begin(lock, step->rules->release_kind, nodes, step->event->now_ns, step->effects);
+        cleanup_begin(lock, RULE(step, release_kind), nodes, step->event->now_ns, step->effects);
     }
     if (step->event->now_ns >= lock->until_ns) {
         spend(step);
@@ -161,12 +176,13 @@ static void extension_judge(const struct step *step)
 {
     struct lock *lock = step->lock;
     int64_t validity_ns = validity_left_ns(step);
-    if (!step->rules->extension_stands(lock, validity_ns, step->event->now_ns)) {
+    if (!RULE(step, extension_stands)(lock, validity_ns, step->event->now_ns)) {
         extension_fail(step, LOCK_REASON_VALIDITY_SPENT);
         return;
     }
     ASSERT(lock->extends_left > 0);
     lock->extends_left--;
+    step->effects->marks |= LOCK_MARK_DECIDES;
     hold(step, LOCK_TOLD_EXTENDED, validity_ns);
 }
 
@@ -188,8 +204,8 @@ static void extend(const struct step *step)
         return;
     }
     lock_move(lock, LOCK_STATE_EXTENDING);
-    lock->start_ns = step->rules->clock_ns(step->event);
-    round_ask(lock, step->rules->extend_kind, step->event->now_ns, step->effects);
+    lock->start_ns = RULE(step, clock_ns)(step->event);
+    round_ask(lock, RULE(step, extend_kind), step->event->now_ns, step->effects);
 }
 
 static void release(const struct step *step)
@@ -202,10 +218,10 @@ static void release(const struct step *step)
     }
     lock_move(lock, LOCK_STATE_RELEASING);
     int64_t now_ns = step->event->now_ns;
-    cleanup_begin(lock, step->rules->release_kind, lock_all_nodes(lock), now_ns, step->effects);
+    cleanup_begin(lock, RULE(step, release_kind), lock_all_nodes(lock), now_ns, step->effects);
     lock->pending = lock_all_nodes(lock); /* the same commands are a round, judged below */
-    lock->agreed = 0;
-    lock->refused = 0;
+    lock_quorum_part(lock)->agreed = 0;
+    lock_quorum_part(lock)->refused = 0;
     lock->deadline_ns = lock_time_after(now_ns, lock->config.node_timeout_ns);
 }
 
@@ -219,13 +235,13 @@ static void release_tell(const struct step *step, enum lock_told told)
 static void release_judge(const struct step *step)
 {
     const struct lock *lock = step->lock;
-    uint32_t quorum = step->rules->quorum(lock);
+    uint32_t quorum = RULE(step, quorum)(lock);
     if (round_reached(lock, quorum)) {
         release_tell(step, LOCK_TOLD_RELEASED);
-    } else if (lock_count(lock->refused) > lock->config.node_count - quorum) {
+    } else if (lock_count(lock_quorum_seen(lock)->refused) > lock->config.node_count - quorum) {
         release_tell(step, LOCK_TOLD_NOT_HELD); /* too many had no key of ours for a majority */
     } else if (lock->pending == 0) {
-        release_tell(step, step->rules->release_unanswered);
+        release_tell(step, RULE(step, release_unanswered));
     }
 }
 
@@ -233,7 +249,7 @@ static void release_judge(const struct step *step)
 static void judge(const struct step *step, enum lock_reason reason)
 {
     const struct lock *lock = step->lock;
-    uint32_t quorum = step->rules->quorum(lock);
+    uint32_t quorum = RULE(step, quorum)(lock);
     switch ((enum lock_state)lock->state) {
     case LOCK_STATE_ACQUIRING:
     case LOCK_STATE_FENCING:
@@ -264,41 +280,22 @@ static void judge(const struct step *step, enum lock_reason reason)
     UNREACHABLE();
 }
 
-/* A script that the node does not know was not run: send its text, in the same round. A release
- * whenever that is told: behind a set that came as late, nobody else would delete its key. */
-static void send_text(const struct step *step)
-{
-    struct lock_command command = step->event->command;
-    command.form = LOCK_FORM_TEXT;
-    lock_send(step->effects, step->event->node_index, &command);
-}
-
 static void reply(const struct step *step)
 {
     struct lock *lock = step->lock;
     const struct lock_event *event = step->event;
     bool in_round = round_waits_for(lock, event);
-    bool unknown_script = event->reply.type == LOCK_REPLY_NOSCRIPT &&
-                          event->command.form == LOCK_FORM_SHA &&
-                          lock_command_script((enum lock_command_kind)event->command.kind) != NULL;
-    if (unknown_script) {
-        bool releases = event->command.kind == step->rules->release_kind;
-        if (in_round || releases) {
-            send_text(step);
-        }
-        return;
-    }
     cleanup_hear(lock, event);
     if (!in_round) {
         return; /* late or doubled: it belongs to nothing that is still open */
     }
-    enum lock_answer answer = lock->state == LOCK_STATE_ACQUIRING
-                                  ? step->rules->set_answer(lock, event, step->effects)
-                                  : round_read(event);
+    bool acquiring = lock->state == LOCK_STATE_ACQUIRING;
+    enum lock_answer answer =
+        acquiring ? RULE(step, set_answer)(lock, event, step->effects) : round_read(lock, event);
     round_hear(lock, event->node_index, answer);
-    bool counted = event->command.kind == LOCK_COMMAND_SET_FENCE && answer == LOCK_ANSWER_YES;
-    if (counted && event->reply.integer > lock->fence) {
-        lock->fence = event->reply.integer; /* the highest of a majority orders the grants */
+    bool counted = acquiring && answer == LOCK_ANSWER_YES && event->reply.type == LOCK_REPLY_NUMBER;
+    if (counted && event->reply.number > lock->fence) {
+        lock->fence = event->reply.number; /* the highest of a majority orders the grants */
     }
     judge(step, LOCK_REASON_NO_QUORUM);
 }
@@ -314,7 +311,7 @@ static void timer(const struct step *step)
 {
     struct lock *lock = step->lock;
     int64_t now_ns = step->event->now_ns;
-    cleanup_tick(lock, step->rules->release_kind, now_ns, step->effects);
+    cleanup_tick(lock, now_ns, step->effects);
     switch ((enum lock_state)lock->state) {
     case LOCK_STATE_ACQUIRING:
     case LOCK_STATE_FENCING:
@@ -369,18 +366,53 @@ void redlock_step(struct lock *lock, const struct lock_event *event, struct lock
     case LOCK_EVENT_TIMER:
         timer(&step);
         return;
+    case LOCK_EVENT_PUSH:
+        break; /* nothing of it watches: a redis node tells nothing unasked */
     }
     UNREACHABLE();
 }
 
-static const struct redlock_rules redlock_rules = {REDLOCK_RULES};
+/* When the state itself next needs the clock. */
+static int64_t state_wake_ns(const struct lock *lock)
+{
+    switch ((enum lock_state)lock->state) {
+    case LOCK_STATE_IDLE:
+    case LOCK_STATE_SPENT:
+        return TIME_NEVER;
+    case LOCK_STATE_ACQUIRING:
+    case LOCK_STATE_FENCING:
+    case LOCK_STATE_WAITING:
+    case LOCK_STATE_RELEASING:
+        return lock->deadline_ns;
+    case LOCK_STATE_HELD:
+        return lock->until_ns;
+    case LOCK_STATE_EXTENDING:
+        return lock_earlier(lock->deadline_ns, lock->until_ns);
+    case LOCK_STATES:
+        break;
+    }
+    UNREACHABLE();
+}
+
+int64_t redlock_wake_ns(const struct lock *lock)
+{
+    return lock_earlier(state_wake_ns(lock), cleanup_wake_ns(lock));
+}
+
+void redlock_assert_valid(const struct lock *lock)
+{
+    bool asking = lock->state == LOCK_STATE_ACQUIRING || lock->state == LOCK_STATE_FENCING ||
+                  lock->state == LOCK_STATE_EXTENDING || lock->state == LOCK_STATE_RELEASING;
+    ASSERT(asking == (lock->pending != 0)); /* a round without open answers has been judged */
+    quorum_assert_valid(lock);
+}
 
 const struct lock_algorithm algorithm_redlock = {
+    REDLOCK_ALGORITHM,
     .name = "redlock",
     .about = "a majority of N independent nodes inside the validity time",
     .source = "Redis documentation, The Redlock Algorithm",
     .nodes_min = 1,
     .nodes_max = LOCK_NODES_MAX,
-    .rules = &redlock_rules,
-    .step = redlock_step,
+    .rules = &redlock_documented,
 };
