@@ -28,7 +28,7 @@ enum redis_command {
     REDIS_COMMANDS,
 };
 
-LOCKCORE_API extern const struct lock_dialect redis_dialect;
+extern const struct lock_dialect redis_dialect;
 
 enum {
     REDIS_WORDS_MAX = 8,
