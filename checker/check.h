@@ -15,13 +15,14 @@
 #ifndef CHECKER_CHECK_H
 #define CHECKER_CHECK_H
 
+#include "base/text.h"
 #include "history/event.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define CHECK_VERDICT_MAP(X)                                                                       \
-    X(VERDICT_NOTHING, "-") /* the history has nothing that this check judges */                   \
+    X(VERDICT_SKIPPED, "skipped") /* it does not apply, or there was nothing to judge */           \
     X(VERDICT_PASS, "pass")                                                                        \
     X(VERDICT_FAIL, "fail")                                                                        \
     X(VERDICT_UNKNOWN, "unknown")
@@ -85,15 +86,19 @@ struct check_result {
     uint8_t grade;      /* enum grade */
     uint8_t assumption; /* enum assumption */
     uint8_t evidence_count;
-    uint8_t reason; /* the check's own number of what went wrong; its `say` words it */
+    uint8_t reason;    /* the check's own number of what went wrong; its `say` words it */
+    bool inapplicable; /* skipped, because of what the lock says of itself */
     uint64_t evidence[CHECK_EVIDENCE_MAX]; /* indices of events, in order of time */
     uint64_t judged;                       /* how many things were judged; 0 is never a pass */
     uint64_t violations;                   /* how many failed; the first one is described */
     int64_t number[2];                     /* for the sentence: overlap in ns, wait in ns, ... */
 };
 
-/* A check's number of what went wrong that all checks share; their own begin at 1. */
-enum { CHECK_REASON_LIMIT = 255 }; /* the history passed a limit of what the check can follow */
+/* Numbers of what went wrong that all checks share; their own begin at 1. */
+enum {
+    CHECK_REASON_LIMIT = 255,     /* the history passed a limit of what the check can follow */
+    CHECK_REASON_UNWATCHED = 254, /* no node told what became of its keys */
+};
 
 struct ledger;
 struct telling; /* explain/explain_words.h: one violation, and the words to tell it with */
@@ -101,6 +106,10 @@ struct telling; /* explain/explain_words.h: one violation, and the words to tell
 struct check {
     const char *name;     /* as in scenario files */
     const char *question; /* one sentence */
+    const char *nothing;  /* what it means that nothing was judged: a clause */
+    uint16_t needs;       /* bit n: applies to locks that declare enum history_declares n, or ...;
+                             0: to all */
+    bool keyed;           /* judges what happened to keys: unknown where no node told */
     uint64_t wants;       /* bit f: step wants the events of this enum history_f */
     bool follows;         /* judges by the ledger: where that overflowed, a pass is unknown */
     bool required;        /* where a file expects nothing of it, all but a pass is unknown */
@@ -126,7 +135,13 @@ size_t check_count(void);
 const struct check *check_at(size_t index);
 const struct check *check_find(const char *name); /* NULL if there is none */
 
-/* Fail beats unknown, unknown beats pass, pass beats nothing. */
+/* Whether a check has nothing to say of a lock, because of what that declares. */
+bool check_inapplicable(const struct check *check, const struct history_header *header);
+
+/* Why a result is `skipped`: one clause, "the lock declares no fence". */
+void check_print_skipped(const struct check *check, bool inapplicable, struct text *text);
+
+/* Fail beats unknown, unknown beats pass, pass beats skipped. */
 enum verdict verdict_worse(enum verdict a, enum verdict b);
 
 const char *verdict_name(enum verdict verdict);

@@ -52,10 +52,31 @@ const struct check *check_find(const char *name)
     return NULL;
 }
 
+bool check_inapplicable(const struct check *check, const struct history_header *header)
+{
+    return header->declared && check->needs != 0 && (header->declares & check->needs) == 0;
+}
+
+void check_print_skipped(const struct check *check, bool inapplicable, struct text *text)
+{
+    if (!inapplicable) {
+        text_add(text, "%s", check->nothing);
+        return;
+    }
+    text_add(text, "the lock declares no ");
+    const char * or = "";
+    for (size_t i = 0; i < HISTORY_DECLARES; i++) {
+        if ((check->needs >> i & 1) != 0) {
+            text_add(text, "%s%s", or, history_declarations.words[i]);
+            or = " or ";
+        }
+    }
+}
+
 enum verdict verdict_worse(enum verdict a, enum verdict b)
 {
     static const int badness[] = {
-        [VERDICT_NOTHING] = 0, [VERDICT_PASS] = 1, [VERDICT_UNKNOWN] = 2, [VERDICT_FAIL] = 3};
+        [VERDICT_SKIPPED] = 0, [VERDICT_PASS] = 1, [VERDICT_UNKNOWN] = 2, [VERDICT_FAIL] = 3};
     ASSERT((size_t)a < COUNT(badness));
     ASSERT((size_t)b < COUNT(badness));
     return badness[a] >= badness[b] ? a : b;

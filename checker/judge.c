@@ -10,8 +10,10 @@ enum { JUDGE_CHECKS_MAX = 32, ALIGNMENT = 16 };
 _Static_assert(HISTORY_FS <= 64, "a bit for each f in check.wants");
 
 struct judge {
-    uint64_t checks; /* bit i: check i of the table runs */
+    uint64_t checks;       /* bit i: check i of the table runs */
+    uint64_t inapplicable; /* ... but does not apply to a lock that declares what this one does */
     bool finished;
+    bool unwatched;                      /* no node tells what becomes of its keys */
     uint32_t wanting[HISTORY_FS];        /* bit i: check i wants events of this f */
     uint32_t state_at[JUDGE_CHECKS_MAX]; /* offsets from the judge's first byte */
     uint32_t ledger_at;
@@ -62,6 +64,7 @@ struct judge *judge_init(void *memory, const struct history_header *header, uint
     ASSERT((uintptr_t)memory % ALIGNMENT == 0);
     memset(judge, 0, sizeof *judge);
     judge->checks = checks;
+    judge->unwatched = header->unwatched[0] != '\0';
     size_t at = rounded(sizeof *judge);
     judge->ledger_at = (uint32_t)at;
     at += rounded(ledger_bytes(header));
@@ -71,6 +74,7 @@ struct judge *judge_init(void *memory, const struct history_header *header, uint
             judge->state_at[i] = (uint32_t)at;
             at += rounded(check_at(i)->bytes(header));
             check_at(i)->init(judge_state(judge, i), header);
+            judge->inapplicable |= (uint64_t)check_inapplicable(check_at(i), header) << i;
             judge_dispatch(judge, i);
         }
     }
@@ -91,6 +95,25 @@ void judge_event(struct judge *judge, const struct history_event *event)
     }
 }
 
+/* What the history cannot tell, whatever this check found in it. */
+static void judge_doubt(const struct judge *judge, size_t index, struct check_result *result)
+{
+    const struct check *check = check_at(index);
+    bool open = result->verdict == VERDICT_PASS || result->verdict == VERDICT_SKIPPED;
+    result->inapplicable =
+        result->verdict == VERDICT_SKIPPED && (judge->inapplicable >> index & 1) != 0;
+    if (!open || result->inapplicable) {
+        return;
+    }
+    if (check->keyed && judge->unwatched) {
+        result->verdict = VERDICT_UNKNOWN;
+        result->reason = CHECK_REASON_UNWATCHED;
+    } else if (check->follows && judge_ledger(judge)->overflow) {
+        result->verdict = VERDICT_UNKNOWN;
+        result->reason = CHECK_REASON_LIMIT;
+    }
+}
+
 void judge_finish(struct judge *judge)
 {
     ASSERT(!judge->finished);
@@ -102,11 +125,8 @@ void judge_finish(struct judge *judge)
         }
         struct check_result *result = judge_state(judge, i);
         check_at(i)->finish(result, ledger);
-        bool passes = result->verdict == VERDICT_PASS || result->verdict == VERDICT_NOTHING;
-        if (check_at(i)->follows && ledger->overflow && passes) {
-            result->verdict = VERDICT_UNKNOWN;
-            result->reason = CHECK_REASON_LIMIT;
-        }
+        judge_doubt(judge, i, result);
+        check_assert_valid(result);
     }
 }
 

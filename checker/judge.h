@@ -34,7 +34,7 @@ void judge_event(struct judge *judge, const struct history_event *event);
 /* The history is over: verdicts are final. Once. */
 void judge_finish(struct judge *judge);
 
-/* The result of check `index` of the table; VERDICT_NOTHING for one that was left out. */
+/* The result of check `index` of the table; VERDICT_SKIPPED for one that was left out. */
 const struct check_result *judge_result(const struct judge *judge, size_t index);
 
 /* Whether any check has seen a violation so far: how a live run stops at the first. */

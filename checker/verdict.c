@@ -27,6 +27,7 @@ void check_assert_valid(const struct check_result *result)
     ASSERT((result->verdict == VERDICT_FAIL) == (result->violations > 0));
     ASSERT((result->verdict == VERDICT_FAIL) == (result->grade != GRADE_NONE));
     ASSERT(result->verdict != VERDICT_PASS || result->judged > 0);
+    ASSERT(!result->inapplicable || result->verdict == VERDICT_SKIPPED);
     bool named = result->blame == BLAME_ASSUMPTION || result->blame == BLAME_DEPLOYMENT;
     ASSERT(named == (result->assumption != ASSUMPTION_NONE));
     for (uint8_t i = 1; i < result->evidence_count; i++) {
@@ -56,7 +57,7 @@ void check_fail(struct check_result *result, const struct finding *finding)
 
 void check_conclude(struct check_result *result)
 {
-    if (result->verdict == VERDICT_NOTHING && result->judged > 0) {
+    if (result->verdict == VERDICT_SKIPPED && result->judged > 0) {
         result->verdict = VERDICT_PASS;
     }
 }

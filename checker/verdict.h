@@ -27,7 +27,7 @@ struct finding {
 /* Count a violation; the first one is kept with its evidence. Grade: definite. */
 void check_fail(struct check_result *result, const struct finding *finding);
 
-/* At the end: pass if something was judged and nothing failed; nothing if nothing was judged. */
+/* At the end: pass if something was judged and nothing failed, skipped if nothing was judged. */
 void check_conclude(struct check_result *result);
 
 /* Assert what is always true of a result, from its beginning to its end. */

@@ -280,7 +280,11 @@ static struct result check_all(struct check_options *options, const char *path, 
                 explain_headline(&history, check_at(i), found, &text);
             }
         }
-        if (found->verdict != VERDICT_NOTHING && !result_failed(result)) {
+        if (found->verdict == VERDICT_SKIPPED) {
+            check_print_skipped(check_at(i), found->inapplicable, &text);
+        }
+        bool tells = found->verdict != VERDICT_SKIPPED || options->json; /* what to read first */
+        if (tells && !result_failed(result)) {
             check_say(options, path, check_at(i)->name, (enum verdict)found->verdict, text.data);
         }
     }
@@ -315,7 +319,7 @@ static struct result check_one(struct check_options *options, const char *argume
 int command_check(int argc, char **argv)
 {
     static struct check_options options;
-    enum verdict worst = VERDICT_NOTHING;
+    enum verdict worst = VERDICT_SKIPPED;
     char memory[2 * WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
     options.linear = linear_options_default(LINEAR_OWNER);

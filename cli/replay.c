@@ -62,7 +62,7 @@ static void print_verdicts(const struct recording *recording, struct text *text)
 {
     for (size_t i = 0; i < check_count(); i++) {
         const struct check_result *result = recording_result(recording, i);
-        if (result->verdict != VERDICT_NOTHING) {
+        if (result->verdict != VERDICT_SKIPPED) { /* a bundle tells what was judged */
             text_add(text, "%s %s %s\n", check_at(i)->name,
                      verdict_name((enum verdict)result->verdict),
                      blame_name((enum blame)result->blame));
@@ -115,7 +115,7 @@ static int replay_tell(const struct bundle *bundle, const struct recording *reco
         printf("now:\n");
     }
     printf("%s", verdicts.data);
-    enum verdict worst = VERDICT_NOTHING;
+    enum verdict worst = VERDICT_SKIPPED;
     struct explain_history history = recording_history(recording);
     for (size_t i = 0; i < check_count(); i++) {
         const struct check_result *result = recording_result(recording, i);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/foreign.h"
 #include "cli/command.h"
+#include "cli/report_formats.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -79,7 +80,10 @@ void report_add(struct report_group *group, const struct run_report *run)
         }
     }
     for (size_t i = 0; i < RUN_CHECKS_MAX; i++) {
+        bool ran = run->status != RUN_ERROR && run->status != RUN_INTERRUPTED;
         group->failed[i] += run->violations >> i & 1u;
+        group->open[i] += ran && run->verdicts[i] == VERDICT_UNKNOWN;
+        group->skipped[i] += ran && run->verdicts[i] == VERDICT_SKIPPED;
     }
     if (run->status != RUN_MET || group->last.status == RUN_MET) {
         group->last = *run;
@@ -110,30 +114,50 @@ static void report_folder(const struct report *report, const struct report_group
              group->world);
 }
 
-/* {"exclusion":{"verdict":"fail","blame":"library"},...} */
+static void text_add_json_field(struct text *text, const char *name, const char *value)
+{
+    text_add(text, ",\"%s\":", name);
+    text_add_json(text, value);
+}
+
+/* Why a check was skipped in this run. */
+static void report_skipped(const struct run_report *run, size_t check, struct text *text)
+{
+    check_print_skipped(check_at(check), (run->inapplicable >> check & 1u) != 0, text);
+}
+
+void report_skips(const struct run_report *run, const char *indent, struct text *text)
+{
+    for (size_t i = 0; i < check_count() && run->status <= RUN_UNKNOWN; i++) {
+        if (run->verdicts[i] == VERDICT_SKIPPED) {
+            text_add(text, "%s%s: ", indent, check_at(i)->name);
+            report_skipped(run, i, text);
+            text_add(text, "\n");
+        }
+    }
+}
+
+/* {"exclusion":{"verdict":"fail","blame":"library"},"validity":{"verdict":"skipped","why":...}} */
 static void report_checks_json(const struct run_report *run, struct text *text)
 {
     const char *comma = "";
+    char memory[256];
+    struct text why = text_over(memory, sizeof memory);
     text_add(text, "{");
-    for (size_t i = 0; i < check_count(); i++) {
-        if (run->verdicts[i] == VERDICT_NOTHING) {
-            continue;
-        }
+    for (size_t i = 0; i < check_count() && run->status <= RUN_UNKNOWN; i++) {
         text_add(text, "%s\"%s\":{\"verdict\":\"%s\"", comma, check_at(i)->name,
                  verdict_name((enum verdict)run->verdicts[i]));
         if (run->verdicts[i] == VERDICT_FAIL) {
             text_add(text, ",\"blame\":\"%s\"", blame_name((enum blame)run->blames[i]));
+        } else if (run->verdicts[i] == VERDICT_SKIPPED) {
+            report_skipped(run, i, &why);
+            text_add_json_field(text, "why", why.data);
+            text_clear(&why);
         }
         text_add(text, "}");
         comma = ",";
     }
     text_add(text, "}");
-}
-
-static void text_add_json_field(struct text *text, const char *name, const char *value)
-{
-    text_add(text, ",\"%s\":", name);
-    text_add_json(text, value);
 }
 
 void report_run(const struct report *report, const struct report_group *group,
@@ -142,8 +166,8 @@ void report_run(const struct report *report, const struct report_group *group,
     if (report->format != REPORT_JSON) {
         return;
     }
-    char memory[8 * 1024];
-    char part_memory[2048];
+    char memory[16 * 1024];
+    char part_memory[4096];
     struct text line = text_over(memory, sizeof memory);
     struct text part = text_over(part_memory, sizeof part_memory);
     text_add(&line, "{\"schema\":1,\"type\":\"run\"");
@@ -171,8 +195,35 @@ void report_run(const struct report *report, const struct report_group *group,
     fflush(stdout);
 }
 
-/* "exclusion fail (library), no_leak fail": what was violated, in how many of the runs. */
-static void report_violations(const struct report_group *group, struct text *text)
+/* "12 checks pass, exercised unknown, 1 skipped". */
+static void report_no_violation(const struct report_group *group, struct text *text)
+{
+    size_t passed = 0;
+    size_t skipped = 0;
+    if (group->errors == group->runs) {
+        text_add(text, "not run");
+        return;
+    }
+    for (size_t i = 0; i < check_count(); i++) {
+        skipped += group->skipped[i] == group->runs ? 1 : 0;
+        passed += group->open[i] == 0 && group->skipped[i] < group->runs ? 1 : 0;
+    }
+    if (passed == check_count()) {
+        text_add(text, "all checks pass");
+        return;
+    }
+    text_add(text, "%zu checks pass", passed);
+    for (size_t i = 0; i < check_count(); i++) {
+        if (group->open[i] > 0) {
+            text_add(text, ", %s unknown", check_at(i)->name);
+        }
+    }
+    if (skipped > 0) {
+        text_add(text, ", %zu skipped", skipped);
+    }
+}
+
+void report_violations(const struct report_group *group, struct text *text)
 {
     const char *comma = "";
     for (size_t i = 0; i < check_count(); i++) {
@@ -188,7 +239,7 @@ static void report_violations(const struct report_group *group, struct text *tex
         comma = ", ";
     }
     if (comma[0] == '\0') {
-        text_add(text, group->errors == group->runs ? "not run" : "all checks pass");
+        report_no_violation(group, text);
     }
 }
 
@@ -293,72 +344,6 @@ static void report_group_text(const struct report *report, const struct report_g
     }
     report_group_kinds(report, group);
     fflush(stdout);
-}
-
-static void report_group_tap(struct report *report, const struct report_group *group)
-{
-    bool ok = group->met == group->runs;
-    char memory[2048];
-    struct text text = text_over(memory, sizeof memory);
-    report_violations(group, &text);
-    printf("%s %zu - %s (%s)\n  ---\n  world: %s\n  seed: %" PRIu64 "\n  verdict: \"%s\"\n  ...\n",
-           ok ? "ok" : "not ok", ++report->number, group->scenario->name, group->world,
-           group->world, group->last.seed, text.data);
-    fflush(stdout);
-}
-
-static void xml_print(FILE *file, const char *text)
-{
-    while (*text != '\0') {
-        size_t plain = strcspn(text, "<>&\"");
-        foreign_print(file, text, plain);
-        text += plain;
-        if (*text != '\0') {
-            fprintf(file, "&#%d;", *text++);
-        }
-    }
-}
-
-static void report_group_junit(const struct report *report, const struct report_group *group)
-{
-    char memory[1024];
-    struct text text = text_over(memory, sizeof memory);
-    const struct run_report *run = group->kind_count > 0 ? &group->kinds[0].shortest : &group->last;
-    fprintf(report->junit, "  <testcase classname=\"picklock.%s\" name=\"", group->world);
-    xml_print(report->junit, group->scenario->name);
-    fprintf(report->junit, "\" time=\"%.3f\">\n", (double)group->wall_ns / 1e9);
-    if (group->met != group->runs) {
-        const char *element = group->errors > 0 ? "error" : "failure";
-        report_rerun(report, group, run, &text);
-        fprintf(report->junit, "    <%s message=\"", element);
-        xml_print(report->junit, run->sentences);
-        fprintf(report->junit, "\">");
-        xml_print(report->junit, run->sentences);
-        fprintf(report->junit, "seed %" PRIu64 "; again: ", run->seed);
-        xml_print(report->junit, text.data);
-        fprintf(report->junit, "</%s>\n", element);
-    }
-    fprintf(report->junit, "  </testcase>\n");
-}
-
-static void report_group_github(const struct report_group *group)
-{
-    const struct scenario *scenario = group->scenario;
-    if (group->met == group->runs) {
-        return;
-    }
-    uint32_t line = scenario->expect_count > 0 ? scenario->expects[0].line : 1;
-    printf("::error file=%s,line=%" PRIu32 ",title=picklock %s in %s::", scenario->path, line,
-           scenario->name, group->world);
-    for (const char *rest = group->last.sentences; *rest != '\0';) {
-        size_t plain = strcspn(rest, "\n%");
-        foreign_print(stdout, rest, plain);
-        rest += plain;
-        if (*rest != '\0') {
-            printf("%s", *rest++ == '\n' ? "%0A" : "%25");
-        }
-    }
-    printf("\n");
 }
 
 void report_group(struct report *report, const struct report_group *group)

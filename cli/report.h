@@ -35,8 +35,10 @@ struct report_group {
     uint32_t violated;               /* runs in which some check failed, expected or not */
     uint32_t first_violated;         /* number of that run, from 1; 0 if none */
     uint32_t failed[RUN_CHECKS_MAX]; /* per check: runs in which it failed */
-    int64_t wall_ns;                 /* all runs together */
-    struct run_report last;          /* the last report that was not met, else the last one */
+    uint32_t open[RUN_CHECKS_MAX];   /* ... in which it could not say */
+    uint32_t skipped[RUN_CHECKS_MAX];
+    int64_t wall_ns;        /* all runs together */
+    struct run_report last; /* the last report that was not met, else the last one */
     uint32_t kind_count;
     struct report_kind kinds[REPORT_KINDS_MAX];
 };

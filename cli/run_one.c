@@ -66,10 +66,13 @@ static enum run_status check_status(const struct scenario *scenario,
     if (strcmp(expected->verdict, verdict_name((enum verdict)result->verdict)) == 0) {
         return blamed ? RUN_MET : RUN_UNMET;
     }
-    if (scenario->random.present && result->verdict == VERDICT_NOTHING) {
+    if (result->inapplicable) {
+        return RUN_MET; /* the file was written for locks that declare more */
+    }
+    if (scenario->random.present && result->verdict == VERDICT_SKIPPED) {
         return RUN_MET; /* a seed may draw that every client dies before the matter comes up */
     }
-    bool open = result->verdict == VERDICT_UNKNOWN || result->verdict == VERDICT_NOTHING;
+    bool open = result->verdict == VERDICT_UNKNOWN || result->verdict == VERDICT_SKIPPED;
     return open ? RUN_UNKNOWN : RUN_UNMET;
 }
 
@@ -93,10 +96,22 @@ static void describe_unmet(const struct expectation *expected, const struct chec
              verdict_name((enum verdict)result->verdict));
     if (result->verdict == VERDICT_FAIL) {
         text_add(text, ", blame %s", blame_name((enum blame)result->blame));
-    } else if (result->verdict == VERDICT_NOTHING) {
-        text_add(text, " nothing to judge");
+    } else if (result->verdict == VERDICT_SKIPPED) {
+        text_add(text, ": ");
+        check_print_skipped(check, result->inapplicable, text);
     }
     text_add(text, "\n");
+}
+
+/* Whether anything was judged beside that the lock was tried at all. */
+static bool anything_judged(const struct run_report *report)
+{
+    for (size_t i = 0; i < check_count(); i++) {
+        if (!check_at(i)->required && report->verdicts[i] != VERDICT_SKIPPED) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void compare(const struct scenario *scenario, const struct recording *recording,
@@ -116,6 +131,7 @@ static void compare(const struct scenario *scenario, const struct recording *rec
         }
         report->verdicts[i] = result->verdict;
         report->blames[i] = result->blame;
+        report->inapplicable |= (result->inapplicable ? 1u : 0u) << i;
         report->violations |= (result->verdict == VERDICT_FAIL ? 1u : 0u) << i;
         report->unmet |= (one != RUN_MET ? 1u : 0u) << i;
         status = status_worse(status, one);
@@ -126,6 +142,10 @@ static void compare(const struct scenario *scenario, const struct recording *rec
             explain_headline(&history, check, result, &text);
             text_add(&text, "\n");
         }
+    }
+    if (!anything_judged(report)) {
+        status = status_worse(status, RUN_UNKNOWN);
+        text_add(&text, "every check was skipped: there was nothing to judge\n");
     }
     report->status = (uint8_t)status;
 }

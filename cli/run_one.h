@@ -14,7 +14,7 @@ enum { RUN_CHECKS_MAX = 24, RUN_SENTENCES_BYTES = 1600 };
 enum run_status {
     RUN_MET,     /* every expectation met */
     RUN_UNMET,   /* a violation that was not expected, or an expected one that did not come */
-    RUN_UNKNOWN, /* a check could not say, or nothing was exercised */
+    RUN_UNKNOWN, /* a check could not say, nothing was exercised, or all else was skipped */
     RUN_ERROR,   /* the environment failed */
     RUN_INTERRUPTED,
 };
@@ -33,12 +33,13 @@ struct run_request {
 };
 
 struct run_report {
-    uint8_t status;      /* enum run_status */
-    uint8_t error;       /* RUN_ERROR: enum error_code */
-    bool kept;           /* the directory holds the history */
-    bool logged;         /* the directory holds no history, but logs of what could not be done */
-    uint32_t violations; /* bit i: check i of the table failed */
-    uint32_t unmet;      /* bit i: check i is not as expected */
+    uint8_t status;        /* enum run_status */
+    uint8_t error;         /* RUN_ERROR: enum error_code */
+    bool kept;             /* the directory holds the history */
+    bool logged;           /* the directory holds no history, but logs of what could not be done */
+    uint32_t violations;   /* bit i: check i of the table failed */
+    uint32_t unmet;        /* bit i: check i is not as expected */
+    uint32_t inapplicable; /* bit i: check i was skipped because of what the lock declares */
     uint8_t verdicts[RUN_CHECKS_MAX];
     uint8_t blames[RUN_CHECKS_MAX];
     uint32_t run; /* which repetition; set by the caller */

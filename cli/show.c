@@ -139,7 +139,8 @@ static struct result show_html(const struct loaded *loaded, const char *path, st
 
 static enum verdict show_checks(const struct loaded *loaded, const char *only)
 {
-    enum verdict worst = VERDICT_NOTHING;
+    enum verdict worst = VERDICT_SKIPPED;
+    char memory[WHY_BYTES];
     bool first = true;
     bool told = false;
     for (size_t i = 0; i < check_count(); i++) {
@@ -159,9 +160,13 @@ static enum verdict show_checks(const struct loaded *loaded, const char *only)
     printf("%s", told ? "\n" : "");
     for (size_t i = 0; i < check_count(); i++) {
         const struct check_result *result = loaded_result(loaded, i);
-        if (result->verdict != VERDICT_NOTHING) {
-            printf("%-20s %-8s %" PRIu64 " judged\n", check_at(i)->name,
-                   verdict_name((enum verdict)result->verdict), result->judged);
+        const char *verdict = verdict_name((enum verdict)result->verdict);
+        if (result->verdict == VERDICT_SKIPPED) {
+            struct text why = text_over(memory, sizeof memory);
+            check_print_skipped(check_at(i), result->inapplicable, &why);
+            printf("%-20s %-8s %s\n", check_at(i)->name, verdict, memory);
+        } else {
+            printf("%-20s %-8s %" PRIu64 " judged\n", check_at(i)->name, verdict, result->judged);
         }
     }
     return worst;

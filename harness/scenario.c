@@ -234,8 +234,8 @@ static void walk_faults(struct scenario_walk *walk)
     }
 }
 
-static const struct key_word verdict_words[] = {
-    {"pass", 0}, {"fail", 0}, {"unknown", 0}, {"any", 0}, {NULL, 0}};
+static const struct key_word verdict_words[] = {{"pass", 0},    {"fail", 0}, {"unknown", 0},
+                                                {"skipped", 0}, {"any", 0},  {NULL, 0}};
 static const struct key_word blame_words[] = {
     {"library", 0}, {"assumption", 0}, {"deployment", 0}, {NULL, 0}};
 

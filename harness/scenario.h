@@ -180,8 +180,8 @@ enum fsync_setting {
 
 struct expectation {
     char check[SCENARIO_NAME_BYTES];
-    char verdict[12]; /* "pass", "fail", "unknown"; "any": no fail that the library is to blame for
-                       */
+    char verdict[12]; /* "pass", "fail", "unknown", "skipped"; "any": no fail that the library is to
+                         blame for */
     char blame[16];   /* "" where the file does not say */
     uint32_t line, column;
 };

@@ -142,6 +142,7 @@ static void say_deadlock(const struct telling *telling)
 const struct check check_deadlock_freedom = {
     .name = "deadlock_freedom",
     .question = "After the last heal, is the lock free again within ttl + bound?",
+    .nothing = "nobody asked for the lock after a heal, or the ttl is not known",
     .wants = CHECK_BIT(HISTORY_ACQUIRE),
     .follows = true,
     .bytes = deadlock_bytes,

@@ -133,6 +133,7 @@ static void say_exclusion(const struct telling *telling)
 const struct check check_exclusion = {
     .name = "exclusion",
     .question = "Did two leases, as promised to the holders, overlap in true time?",
+    .nothing = "nobody was granted the lock",
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
              CHECK_BIT(HISTORY_LOST),
     .follows = true,

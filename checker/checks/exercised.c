@@ -277,6 +277,7 @@ static void say_exercised(const struct telling *telling)
 const struct check check_exercised = {
     .name = "exercised",
     .question = "Were there grants, contention, and did every fault strike while it mattered?",
+    .nothing = "nothing was asked for",
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
              CHECK_BIT(HISTORY_FAULT_START) | CHECK_BIT(HISTORY_FAULT_EFFECT) |
              CHECK_BIT(HISTORY_FAULT_END),

@@ -255,6 +255,7 @@ static void say_tolerance(const struct telling *telling)
 const struct check check_fault_tolerance = {
     .name = "fault_tolerance",
     .question = "With a majority healthy, do grants go on?",
+    .nothing = "nobody was granted the lock, or the ttl or the nodes are not known",
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
              CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_MOVED) | CHECK_BIT(HISTORY_CLIENT_KILLED) |
              CHECK_BIT(HISTORY_FAULT_START) | CHECK_BIT(HISTORY_FAULT_EFFECT) |

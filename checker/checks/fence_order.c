@@ -154,6 +154,8 @@ static void say_fence(const struct telling *telling)
 const struct check check_fence_order = {
     .name = "fence_order",
     .question = "Are fences unique and growing in grant order?",
+    .nothing = "no grant carried a fence",
+    .needs = CHECK_BIT(DECLARES_FENCE),
     .wants = CHECK_BIT(HISTORY_ACQUIRE),
     .follows = true,
     .bytes = fence_bytes,

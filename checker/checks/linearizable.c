@@ -222,6 +222,7 @@ static void say_linearizable(const struct telling *telling)
 const struct check check_linearizable = {
     .name = "linearizable",
     .question = "Is there a legal order of all operations for a lock?",
+    .nothing = "nobody was granted the lock",
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
              CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_MOVED),
     .follows = true,

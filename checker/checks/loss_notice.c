@@ -213,6 +213,8 @@ static void say_loss(const struct telling *telling)
 const struct check check_loss_notice = {
     .name = "loss_notice",
     .question = "Was a holder told before another could be granted?",
+    .nothing = "no holder was inside a section, or the lock promises nothing and gave no notice",
+    .needs = CHECK_BIT(DECLARES_NOTICE),
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_RELEASE) | CHECK_BIT(HISTORY_ENTER) |
              CHECK_BIT(HISTORY_LEAVE) | CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_CLIENT_KILLED),
     .follows = true,

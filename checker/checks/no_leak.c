@@ -101,6 +101,8 @@ static void say_leak(const struct telling *telling)
 const struct check check_no_leak = {
     .name = "no_leak",
     .question = "Did a refused or failed acquire leave keys behind?",
+    .nothing = "no acquire was answered, or no node told of its keys",
+    .keyed = true,
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_KEY_EXPIRED),
     .follows = true,
     .bytes = leak_bytes,

@@ -106,6 +106,8 @@ static void say_ownership(const struct telling *telling)
 const struct check check_ownership = {
     .name = "ownership",
     .question = "Did anyone delete or extend a key that another owned?",
+    .nothing = "no node told of a key that was deleted, extended or overwritten",
+    .keyed = true,
     .wants = CHECK_BIT(HISTORY_KEY_DELETED) | CHECK_BIT(HISTORY_KEY_EXTENDED) |
              CHECK_BIT(HISTORY_KEY_SET),
     .follows = true,

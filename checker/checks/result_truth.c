@@ -202,6 +202,8 @@ static void say_truth(const struct telling *telling)
 const struct check check_result_truth = {
     .name = "result_truth",
     .question = "Did the lock's answer contradict its effect?",
+    .nothing = "no operation was answered, or no node told of its keys",
+    .keyed = true,
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_RELEASE) | CHECK_BIT(HISTORY_EXTEND) |
              CHECK_BIT(HISTORY_KEY_EXPIRED),
     .follows = true,

@@ -141,6 +141,7 @@ static void say_section(const struct telling *telling)
 const struct check check_section_exclusion = {
     .name = "section_exclusion",
     .question = "Were two clients inside the section at once, however late?",
+    .nothing = "nobody entered a section",
     .wants = CHECK_BIT(HISTORY_ENTER) | CHECK_BIT(HISTORY_LEAVE) | CHECK_BIT(HISTORY_CLIENT_KILLED),
     .follows = true,
     .bytes = section_bytes,

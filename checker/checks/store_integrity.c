@@ -189,6 +189,7 @@ static void say_store(const struct telling *telling)
 const struct check check_store_integrity = {
     .name = "store_integrity",
     .question = "Was a stale write accepted, or an update lost?",
+    .nothing = "nobody wrote to a guarded store",
     .wants = CHECK_BIT(HISTORY_WRITE),
     .follows = true,
     .bytes = store_bytes,

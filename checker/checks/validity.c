@@ -166,6 +166,9 @@ static void say_validity(const struct telling *telling)
 const struct check check_validity = {
     .name = "validity",
     .question = "Did a promise outlive the majority of keys behind it?",
+    .nothing = "no grant promised an end, or no node told of its keys",
+    .needs = CHECK_BIT(DECLARES_VALIDITY),
+    .keyed = true,
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) |
              CHECK_BIT(HISTORY_KEY_DELETED) | CHECK_BIT(HISTORY_KEY_EXPIRED) |
              CHECK_BIT(HISTORY_KEY_LOST) | CHECK_BIT(HISTORY_KEY_EVICTED),

@@ -63,7 +63,12 @@ static void put_headline(const struct telling *telling)
     text_add(text, "%s: ", telling->check->name);
     if (result->reason == CHECK_REASON_LIMIT) {
         text_add(text, "the history has more clients, resources or faults than this check follows");
-    } else if (result->verdict == VERDICT_PASS || result->verdict == VERDICT_NOTHING) {
+    } else if (result->reason == CHECK_REASON_UNWATCHED) {
+        text_add(text, "no node told what became of its keys: %s",
+                 telling->history->header->unwatched);
+    } else if (result->verdict == VERDICT_SKIPPED) {
+        check_print_skipped(telling->check, result->inapplicable, text);
+    } else if (result->verdict == VERDICT_PASS) {
         text_add(text, "%" PRIu64 " judged, none violated", result->judged);
     } else if (evidence_is_there(telling)) {
         telling->check->say(telling);

@@ -100,7 +100,7 @@ void linear_finish(struct linear *linear)
     bool passed = result->limit == LINEAR_LIMIT_NONE;
     result->verdict = !passed              ? VERDICT_UNKNOWN
                       : result->judged > 0 ? VERDICT_PASS
-                                           : VERDICT_NOTHING;
+                                           : VERDICT_SKIPPED;
     result->grade = result->possible > 0 && passed ? GRADE_POSSIBLE : GRADE_NONE;
 }
 

@@ -50,7 +50,7 @@ Test(exclusion, overlap_at_the_very_end_of_the_history_fails)
 
 Test(exclusion, nothing_granted_is_nothing_judged)
 {
-    assert_verdict(judge_lines("exclusion", HEADER ASK(1, 1) REFUSE(5, 1)), VERDICT_NOTHING);
+    assert_verdict(judge_lines("exclusion", HEADER ASK(1, 1) REFUSE(5, 1)), VERDICT_SKIPPED);
 }
 
 Test(exclusion, notice_ends_a_lease)

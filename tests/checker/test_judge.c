@@ -1,5 +1,6 @@
 /* test_judge.c: the judge is one flat block, follows to its limits, and never passes beyond them.
  */
+#include "checker/ledger/ledger.h"
 #include "tests/checker/story.h"
 
 #define PAUSED_HOLDER                                                                              \
@@ -18,6 +19,98 @@ static struct judge *judge_new(void)
     void *memory = memory_resize(NULL, judge_bytes(&story.header, JUDGE_ALL));
     cr_assert_not_null(memory);
     return judge_init(memory, &story.header, JUDGE_ALL);
+}
+
+#define DECLARED(what)                                                                             \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'declared':true,'declares':[" what "]}\n"
+
+Test(judge, of_an_empty_history_every_check_is_skipped_and_says_why)
+{
+    for (size_t i = 0; i < check_count(); i++) {
+        const char *name = check_at(i)->name;
+        struct check_result result = judge_lines(name, HEADER);
+        if (check_at(i)->required) {
+            assert_verdict(result, VERDICT_UNKNOWN);
+            continue;
+        }
+        char expected[256];
+        (void)snprintf(expected, sizeof expected, "%s: %s", name, check_at(i)->nothing);
+        assert_verdict(result, VERDICT_SKIPPED);
+        cr_assert_not(result.inapplicable);
+        cr_assert_str_eq(headline(name, HEADER), expected);
+    }
+}
+
+Test(judge, what_a_lock_does_not_declare_is_skipped_for_that_reason)
+{
+    cr_assert(judge_lines("validity", DECLARED("")).inapplicable);
+    cr_assert(judge_lines("fence_order", DECLARED("'validity'")).inapplicable);
+    cr_assert(judge_lines("loss_notice", DECLARED("'validity'")).inapplicable);
+    cr_assert_not(judge_lines("exclusion", DECLARED("")).inapplicable);
+    cr_assert_not(judge_lines("validity", DECLARED("'validity'")).inapplicable);
+    cr_assert_not(judge_lines("validity", HEADER).inapplicable, "nothing was declared");
+    cr_assert_str_eq(headline("fence_order", DECLARED("")),
+                     "fence_order: the lock declares no fence");
+}
+
+/* What is seen counts, whatever was declared. */
+Test(judge, what_is_seen_is_judged_although_it_was_not_declared)
+{
+    struct check_result result =
+        judge_lines("fence_order", DECLARED("") ASK(1, 1) GRANT_FENCE(2, 1, 7));
+    assert_verdict(result, VERDICT_PASS);
+    cr_assert_not(result.inapplicable);
+}
+
+#define UNWATCHED                                                                                  \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'unwatched':'node 2 refuses MONITOR'}\n"
+
+Test(judge, where_no_node_can_be_watched_what_judges_keys_is_unknown)
+{
+    for (size_t i = 0; i < check_count(); i++) {
+        const struct check *check = check_at(i);
+        struct check_result result = judge_lines(
+            check->name, UNWATCHED ASK(1, 1) GRANT(2, 1, "a", 900) FREE(5, 1) FREED(6, 1));
+        if (check->keyed) {
+            char expected[128];
+            (void)snprintf(expected, sizeof expected,
+                           "%s: no node told what became of its keys: node 2 refuses MONITOR",
+                           check->name);
+            assert_verdict(result, VERDICT_UNKNOWN);
+            cr_assert_str_eq(headline(check->name, UNWATCHED), expected);
+        } else {
+            cr_assert_neq(result.reason, CHECK_REASON_UNWATCHED);
+        }
+    }
+    assert_verdict(judge_lines("exclusion", UNWATCHED ASK(1, 1) GRANT(2, 1, "a", 900)),
+                   VERDICT_PASS);
+}
+
+/* One client that holds more leases at once than are followed of it. */
+static const char *beyond_the_limits(void)
+{
+    static char lines[STORY_BYTES_MAX];
+    struct text text = text_over(lines, sizeof lines);
+    text_add(&text, "{'format':'picklock-history','version':1}\n");
+    for (int i = 0; i <= LEDGER_CLAIMS; i++) {
+        text_add(&text, "{'time':%d,'process':1,'type':'invoke','f':'acquire','resource':'s%d'}\n",
+                 2 * i, i);
+        text_add(&text, "{'time':%d,'process':1,'type':'ok','f':'acquire','resource':'s%d'}\n",
+                 2 * i + 1, i);
+    }
+    return lines;
+}
+
+Test(judge, no_check_passes_what_it_could_not_follow)
+{
+    story_read(&story, beyond_the_limits());
+    for (size_t i = 0; i < check_count(); i++) {
+        struct check_result result = story_judge(&story, check_at(i)->name);
+        assert_verdict(result, VERDICT_UNKNOWN);
+        cr_assert_eq(result.reason, CHECK_REASON_LIMIT, "%s", check_at(i)->name);
+    }
 }
 
 Test(judge, copy_goes_on_as_the_original_does_from_every_event_on)
@@ -77,33 +170,16 @@ Test(judge, check_that_is_left_out_judges_nothing)
     judge_finish(judge);
     for (size_t i = 0; i < check_count(); i++) {
         bool is_it = strcmp(check_at(i)->name, "exclusion") == 0;
-        cr_assert_eq(judge_result(judge, i)->verdict, is_it ? VERDICT_PASS : VERDICT_NOTHING);
+        cr_assert_eq(judge_result(judge, i)->verdict, is_it ? VERDICT_PASS : VERDICT_SKIPPED);
     }
     memory_release(judge);
-}
-
-Test(judge, history_beyond_the_limits_is_unknown_and_no_pass)
-{
-    char lines[STORY_BYTES_MAX];
-    struct text text = text_over(lines, sizeof lines);
-    text_add(&text, "{'format':'picklock-history','version':1}\n");
-    for (int i = 0; i < 9; i++) {
-        text_add(&text, "{'time':%d,'process':1,'type':'invoke','f':'acquire','resource':'s%d'}\n",
-                 2 * i, i);
-        text_add(&text, "{'time':%d,'process':1,'type':'ok','f':'acquire','resource':'s%d'}\n",
-                 2 * i + 1, i);
-    }
-    story_read(&story, lines);
-    struct check_result result = story_judge(&story, "exclusion");
-    assert_verdict(result, VERDICT_UNKNOWN);
-    cr_assert_eq(result.reason, CHECK_REASON_LIMIT);
 }
 
 Test(judge, worse_verdict_wins)
 {
     cr_assert_eq(verdict_worse(VERDICT_FAIL, VERDICT_UNKNOWN), VERDICT_FAIL);
     cr_assert_eq(verdict_worse(VERDICT_PASS, VERDICT_UNKNOWN), VERDICT_UNKNOWN);
-    cr_assert_eq(verdict_worse(VERDICT_NOTHING, VERDICT_PASS), VERDICT_PASS);
+    cr_assert_eq(verdict_worse(VERDICT_SKIPPED, VERDICT_PASS), VERDICT_PASS);
 }
 
 Test(judge, names_find_their_check)

@@ -148,7 +148,7 @@ static bool agrees(const struct kind *kind, const struct sample *sample, enum li
     struct sample proven = *sample;
     prove_leases(&proven);
     enum verdict wanted = is_legal(kind, &proven, dice) ? VERDICT_PASS : VERDICT_FAIL;
-    wanted = sample->count == 0 ? VERDICT_NOTHING : wanted;
+    wanted = sample->count == 0 ? VERDICT_SKIPPED : wanted;
     struct linear_result steps = judge(kind, sample, engine, AS_STEPS, dice);
     struct linear_result result = judge(kind, sample, engine, WITH_LOG, dice);
     bool declined = result.verdict == VERDICT_UNKNOWN && result.limit == LINEAR_LIMIT_TIE &&

@@ -53,7 +53,7 @@ Test(loss_notice, library_that_promises_and_tells_nothing_is_not_judged)
                                "{'format':'picklock-history','version':1,'clients':2}\n" ASK(1, 1)
                                    GRANT_OPEN(10, 1, "a") ENTER(11, 1) ASK(20, 2)
                                        GRANT_OPEN(30, 2, "b") LEAVE(40, 1)),
-                   VERDICT_NOTHING);
+                   VERDICT_SKIPPED);
 }
 
 Test(loss_notice, the_dead_need_not_be_told)

@@ -75,5 +75,5 @@ Test(no_leak, acquire_of_unknown_outcome_is_not_judged)
     assert_verdict(judge_lines("no_leak",
                                HEADER ASK(1, 1) SET(5, 1, 1, "a", 1005) UNKNOWN(50, 1, "acquire")
                                    ENDED(1005, 1, "expired", "a", "ttl")),
-                   VERDICT_NOTHING);
+                   VERDICT_SKIPPED);
 }

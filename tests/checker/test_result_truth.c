@@ -75,7 +75,7 @@ Test(result_truth, refused_acquire_that_keeps_a_majority_to_its_ttl_fails)
 Test(result_truth, without_node_events_nothing_is_judged)
 {
     assert_verdict(judge_lines("result_truth", HEADER ASK(1, 1) GRANT(10, 1, "a", 1000)),
-                   VERDICT_NOTHING);
+                   VERDICT_SKIPPED);
 }
 
 Test(result_truth, extension_that_sets_lost_keys_anew_fails)

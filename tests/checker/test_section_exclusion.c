@@ -25,7 +25,7 @@ Test(section_exclusion, leaving_when_the_other_enters_passes)
 Test(section_exclusion, nobody_entered_is_nothing_judged)
 {
     assert_verdict(judge_lines("section_exclusion", HEADER ASK(1, 1) GRANT(10, 1, "a", 1000)),
-                   VERDICT_NOTHING);
+                   VERDICT_SKIPPED);
 }
 
 Test(section_exclusion, paused_holder_fails_and_blames_the_pause)

@@ -37,7 +37,7 @@ static enum verdict exclusion(enum queues queues, uint64_t seed)
         judge_event(judge, &fixture.events[i]);
     }
     judge_finish(judge);
-    enum verdict verdict = VERDICT_NOTHING;
+    enum verdict verdict = VERDICT_SKIPPED;
     for (size_t i = 0; i < check_count(); i++) {
         if (strcmp(check_at(i)->name, "exclusion") == 0) {
             verdict = (enum verdict)judge_result(judge, i)->verdict;

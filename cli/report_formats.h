@@ -1,0 +1,18 @@
+/* report_formats.h: what report.c says to machines about a group of runs, and in which words. */
+#ifndef CLI_REPORT_FORMATS_H
+#define CLI_REPORT_FORMATS_H
+
+#include "cli/report.h"
+
+void report_group_tap(struct report *report, const struct report_group *group);
+void report_group_junit(const struct report *report, const struct report_group *group);
+void report_group_github(const struct report_group *group);
+
+/* "exclusion fail (library), no_leak fail": what was violated, in how many of the runs; else what
+ * passed. */
+void report_violations(const struct report_group *group, struct text *text);
+
+/* "validity: the lock declares no validity", a line for each check that was skipped. */
+void report_skips(const struct run_report *run, const char *indent, struct text *text);
+
+#endif
