@@ -3,7 +3,8 @@
 # ---- what a fresh Debian needs; `make deps` installs what is missing of it -------------------
 PACKAGES_BUILD := gcc libc6-dev make pkg-config libhiredis-dev libyaml-dev libuv1-dev uthash-dev \
                   libxxhash-dev libjansson-dev libzstd-dev redis-server
-PACKAGES_TEST  := procps libc6-dbg libcriterion-dev clang clang-format libclang-rt-14-dev valgrind python3 zstd
+PACKAGES_TEST  := procps libc6-dbg libcriterion-dev clang clang-format libclang-rt-14-dev valgrind python3 zstd \
+                  mandoc bash-completion zsh fish
 
 # ---- flags: in this one place ---------------------------------------------------------------
 CC       ?= gcc

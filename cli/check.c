@@ -159,7 +159,7 @@ static error_t check_option(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-static const struct argp check_argp = {
+const struct argp check_argp = {
     check_option_table,
     check_option,
     "HISTORY...",

@@ -38,7 +38,7 @@ static error_t clean_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp clean_argp = {
+const struct argp clean_argp = {
     clean_option_table,
     clean_option,
     NULL,

@@ -3,7 +3,8 @@
  *
  * Exit codes: 0 every expectation met; 1 a violation or an unmet expectation; 2 unknown;
  * 3 the environment failed; 4 bad scenario or usage; 130 interrupted. Results go to stdout, all
- * else to stderr.
+ * else to stderr. The rows of the table and their argp tables are what parses, what --help prints,
+ * and what the manual and the completions are made of.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
@@ -26,11 +27,37 @@ enum {
 struct subcommand {
     const char *name;
     const char *summary;
+    const struct argp *argp;
     int (*run)(int argc, char **argv);
+};
+
+struct exit_code {
+    int code;
+    const char *meaning;
 };
 
 size_t subcommand_count(void);
 const struct subcommand *subcommand_at(size_t index);
+
+size_t exit_code_count(void);
+const struct exit_code *exit_code_at(size_t index);
+
+/* Find the subcommand that argv[1] names, hand over, and give the exit code. */
+int command_dispatch(int argc, char **argv);
+
+extern const struct argp run_argp;
+extern const struct argp check_argp;
+extern const struct argp show_argp;
+extern const struct argp replay_argp;
+extern const struct argp convert_argp;
+extern const struct argp lint_argp;
+extern const struct argp plan_argp;
+extern const struct argp list_argp;
+extern const struct argp schema_argp;
+extern const struct argp doctor_argp;
+extern const struct argp clean_argp;
+extern const struct argp manual_argp;
+extern const struct argp completion_argp;
 
 int command_run(int argc, char **argv);
 int command_check(int argc, char **argv);
@@ -43,6 +70,8 @@ int command_list(int argc, char **argv);
 int command_schema(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_clean(int argc, char **argv);
+int command_manual(int argc, char **argv);
+int command_completion(int argc, char **argv);
 
 /* Parse with argp; a usage error prints one line and exits with 4. */
 void command_parse(const struct argp *argp, int argc, char **argv, void *input);

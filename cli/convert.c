@@ -40,7 +40,7 @@ static error_t convert_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp convert_argp = {
+const struct argp convert_argp = {
     convert_option_table,
     convert_option,
     "FROM TO",

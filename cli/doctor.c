@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static const struct argp doctor_argp = {
+const struct argp doctor_argp = {
     NULL,
     NULL,
     NULL,

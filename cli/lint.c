@@ -22,7 +22,7 @@ static error_t lint_option(int key, char *arg, struct argp_state *state)
     return scenario_paths_option(&options->paths, key, arg, state);
 }
 
-static const struct argp lint_argp = {
+const struct argp lint_argp = {
     lint_option_table,
     lint_option,
     "[FILE or FOLDER]...",

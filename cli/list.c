@@ -2,6 +2,7 @@
 #include "base/foreign.h"
 #include "cli/command.h"
 #include "cli/files.h"
+#include "cli/words.h"
 
 #include "checker/check.h"
 #include "lockcore/algorithms.h"
@@ -10,8 +11,6 @@
 #include <string.h>
 
 enum { LIST_ARENA_BYTES = 512 << 20 };
-
-static const char *const list_kinds[] = {"scenarios", "checks", "faults", "algorithms", "probes"};
 
 struct list_options {
     const char *kind;
@@ -31,18 +30,16 @@ static error_t list_option(int key, char *arg, struct argp_state *state)
         options->path = arg;
         return 0;
     }
-    for (size_t i = 0; i < sizeof list_kinds / sizeof list_kinds[0]; i++) {
-        if (strcmp(arg, list_kinds[i]) == 0) {
-            options->kind = list_kinds[i];
-            return 0;
-        }
+    if (words_index("picklock list", arg) < 0) {
+        argp_error(state,
+                   "\"%s\" is nothing to list: scenarios, checks, faults, algorithms or probes",
+                   arg);
     }
-    argp_error(state, "\"%s\" is nothing to list: scenarios, checks, faults, algorithms or probes",
-               arg);
-    return EINVAL;
+    options->kind = arg;
+    return 0;
 }
 
-static const struct argp list_argp = {
+const struct argp list_argp = {
     NULL,
     list_option,
     "[scenarios|checks|faults|algorithms|probes] [FOLDER]",
@@ -102,7 +99,7 @@ static void list_algorithms(void)
 
 int command_list(int argc, char **argv)
 {
-    struct list_options options = {.kind = list_kinds[0]};
+    struct list_options options = {.kind = "scenarios"};
     command_parse(&list_argp, argc, argv, &options);
     if (strcmp(options.kind, "checks") == 0) {
         list_checks();
@@ -122,14 +119,14 @@ int command_list(int argc, char **argv)
     return EXIT_MET;
 }
 
-static const struct argp schema_argp = {NULL,
-                                        NULL,
-                                        NULL,
-                                        "Print the JSON schema of scenario files, for editors: "
-                                        "`picklock schema > picklock.schema.json`.",
-                                        NULL,
-                                        NULL,
-                                        NULL};
+const struct argp schema_argp = {NULL,
+                                 NULL,
+                                 NULL,
+                                 "Print the JSON schema of scenario files, for editors: "
+                                 "`picklock schema > picklock.schema.json`.",
+                                 NULL,
+                                 NULL,
+                                 NULL};
 
 int command_schema(int argc, char **argv)
 {

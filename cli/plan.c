@@ -27,7 +27,7 @@ static error_t plan_option(int key, char *arg, struct argp_state *state)
     return scenario_paths_option(&options->paths, key, arg, state);
 }
 
-static const struct argp plan_argp = {
+const struct argp plan_argp = {
     plan_option_table,
     plan_option,
     "[FILE or FOLDER]...",

@@ -46,7 +46,7 @@ static error_t replay_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp replay_argp = {
+const struct argp replay_argp = {
     replay_option_table,
     replay_option,
     "BUNDLE or FOLDER",

@@ -4,6 +4,7 @@
 #include "cli/pool.h"
 #include "cli/report.h"
 #include "cli/seed.h"
+#include "cli/words.h"
 
 #include "base/duration.h"
 
@@ -68,24 +69,17 @@ static bool parse_count(const char *word, uint32_t maximum, uint32_t *count)
 
 static bool parse_worlds(const char *word, struct run_options *options)
 {
-    options->order.sim =
-        strcmp(word, "sim") == 0 || strcmp(word, "sim,real") == 0 || strcmp(word, "real,sim") == 0;
-    options->order.real =
-        strcmp(word, "real") == 0 || strcmp(word, "sim,real") == 0 || strcmp(word, "real,sim") == 0;
-    return options->order.sim || options->order.real;
+    int index = words_index("world", word); /* sim, real, then both */
+    options->order.sim = index >= 0 && index != 1;
+    options->order.real = index >= 1;
+    return index >= 0;
 }
 
 static bool parse_keep(const char *word, enum run_keep *keep)
 {
-    static const char *const words[] = {
-        [KEEP_ON_FAILURE] = "on-failure", [KEEP_ALWAYS] = "always", [KEEP_NEVER] = "never"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(word, words[i]) == 0) {
-            *keep = (enum run_keep)i;
-            return true;
-        }
-    }
-    return false;
+    int index = words_index("keep", word);
+    *keep = index >= 0 ? (enum run_keep)index : KEEP_ON_FAILURE;
+    return index >= 0;
 }
 
 static bool parse_scale(const char *word, int64_t *ppm)
@@ -125,9 +119,7 @@ static error_t run_value(int key, const char *arg, struct run_options *options)
         return parse_keep(arg, &options->order.keep) ? 0 : EINVAL;
     case KEY_COLOUR:
         options->colour = arg;
-        return strcmp(arg, "auto") == 0 || strcmp(arg, "always") == 0 || strcmp(arg, "never") == 0
-                   ? 0
-                   : EINVAL;
+        return words_index("color", arg) >= 0 ? 0 : EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -170,7 +162,7 @@ static error_t run_option(int key, char *arg, struct argp_state *state)
     return error;
 }
 
-static const struct argp run_argp = {
+const struct argp run_argp = {
     run_option_table,
     run_option,
     "[FILE or FOLDER]...",

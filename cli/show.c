@@ -58,7 +58,7 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp show_argp = {
+const struct argp show_argp = {
     show_option_table,
     show_option,
     "HISTORY or FOLDER",

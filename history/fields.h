@@ -55,6 +55,7 @@ struct history_field {
     int64_t max;   /* COUNT, ORDINAL, RANGE, MEMBERS: the largest; NAME: the bytes of its place */
     const struct history_vocabulary *vocabulary; /* WORD, SET */
     const char *problem;                         /* what a wrong one is: "an unknown cause" */
+    const char *doc;                             /* what it says, in a line, for the manual */
     /* Whether it says something where it is 0; NULL: it does not. */
     bool (*zero_says)(const struct history_event *event);
 };

@@ -8,11 +8,16 @@ LIBEXECDIR ?= $(prefix_path)/libexec
 INCLUDEDIR ?= $(prefix_path)/include
 DATADIR    ?= $(prefix_path)/share
 DOCDIR     ?= $(DATADIR)/doc/picklock
+MANDIR     ?= $(DATADIR)/man
+BASHDIR    ?= $(DATADIR)/bash-completion/completions
+ZSHDIR     ?= $(DATADIR)/zsh/site-functions
+FISHDIR    ?= $(DATADIR)/fish/vendor_completions.d
 OBJCOPY    ?= objcopy
 READELF    ?= readelf
 
 # The version stands in base/version.h and nowhere else; a library's first number is its soname.
 VERSION = $(shell sed -n 's/.*PICKLOCK_VERSION "\(.*\)"/\1/p' base/version.h)
+DATE    = $(shell sed -n 's/.*PICKLOCK_DATE *"\(.*\)"/\1/p' base/version.h)
 SONAME  = liblockcore.so.$(firstword $(subst ., ,$(VERSION)))
 
 # ---- the lock core as a library ------------------------------------------------------------------
@@ -41,18 +46,39 @@ $(BUILD)/install/$(SONAME): $(LIBRARY_OBJECTS) lockcore/liblockcore.map
 
 LIBRARIES = $(BUILD)/install/liblockcore.a $(BUILD)/install/$(SONAME)
 
+# ---- the manual and the completions, from the tables that parse ----------------------------------
+MANUAL      = $(addprefix $(BUILD)/manual/,picklock.1 picklock-scenario.5 picklock-history.5 lockcore.3)
+COMPLETIONS = $(addprefix $(BUILD)/completions/,picklock.bash picklock.zsh picklock.fish)
+
+$(BUILD)/manual/lockcore.3: tools/lockcore_manual.awk $(PUBLIC_HEADERS) base/version.h
+	@mkdir -p $(@D)
+	@awk -f $< -v date=$(DATE) lockcore/drivers/lockcore.h \
+	    $(filter-out lockcore/drivers/lockcore.h lockcore/api.h,$(PUBLIC_HEADERS)) > $@
+
+$(BUILD)/manual/%: $(BUILD)/picklock
+	@mkdir -p $(@D)
+	@$< manual $(basename $*) > $@
+
+$(BUILD)/completions/picklock.%: $(BUILD)/picklock
+	@mkdir -p $(@D)
+	@$< completion $* > $@
+
+.PHONY: manual
+manual: $(MANUAL) $(COMPLETIONS) ## the manual pages and completions, into build/
+
 # ---- what goes where: one table, for install and for uninstall -----------------------------------
 INSTALL_PLACES = BUILD=$(BUILD) ROOT=$(DESTDIR) PREFIX=$(prefix_path) BINDIR=$(BINDIR) LIBDIR=$(LIBDIR) \
                  LIBEXECDIR=$(LIBEXECDIR) INCLUDEDIR=$(INCLUDEDIR) DATADIR=$(DATADIR) DOCDIR=$(DOCDIR) \
+                 MANDIR=$(MANDIR) BASHDIR=$(BASHDIR) ZSHDIR=$(ZSHDIR) FISHDIR=$(FISHDIR) \
                  VERSION=$(VERSION) SONAME=$(SONAME)
 
 .PHONY: libraries install-lib uninstall
 libraries: $(LIBRARIES)
 
-install-lib: $(LIBRARIES) ## install the library, its headers and lockcore.pc only
+install-lib: $(LIBRARIES) $(BUILD)/manual/lockcore.3 ## install the library, its headers and lockcore.pc only
 	@$(INSTALL_PLACES) PUBLIC_HEADERS="$(PUBLIC_HEADERS)" tools/install.sh install library
 
-install: all $(LIBRARIES) ## install to PREFIX (/usr/local), below DESTDIR
+install: all $(LIBRARIES) $(MANUAL) $(COMPLETIONS) ## install to PREFIX (/usr/local), below DESTDIR
 	@$(INSTALL_PLACES) PUBLIC_HEADERS="$(PUBLIC_HEADERS)" SHIMS="$(SHIMS)" \
 	    tools/install.sh install library command
 	@echo "installed picklock $(VERSION) and liblockcore to $(DESTDIR)$(prefix_path)"

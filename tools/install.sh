@@ -54,6 +54,7 @@ put_library() {
             >"$BUILD/install/lockcore.pc"
     fi
     put 644 "$BUILD/install/lockcore.pc" "$LIBDIR/pkgconfig/lockcore.pc"
+    put 644 "$BUILD/manual/lockcore.3" "$MANDIR/man3/lockcore.3"
     our_folder "$INCLUDEDIR/lockcore"
     if [ "$act" = install ] && [ -z "$ROOT" ] && [ "$(id -u)" -eq 0 ]; then
         ldconfig # or a program linked with the library would not find it
@@ -65,6 +66,12 @@ put_command() {
     for shim in $SHIMS; do
         put 644 "$shim" "$LIBEXECDIR/picklock/$(basename "$shim")"
     done
+    put 644 "$BUILD/manual/picklock.1" "$MANDIR/man1/picklock.1"
+    put 644 "$BUILD/manual/picklock-scenario.5" "$MANDIR/man5/picklock-scenario.5"
+    put 644 "$BUILD/manual/picklock-history.5" "$MANDIR/man5/picklock-history.5"
+    put 644 "$BUILD/completions/picklock.bash" "$BASHDIR/picklock"
+    put 644 "$BUILD/completions/picklock.zsh" "$ZSHDIR/_picklock"
+    put 644 "$BUILD/completions/picklock.fish" "$FISHDIR/picklock.fish"
     put_tree scenarios "$DATADIR/picklock/scenarios"
     put 644 picklock.schema.json "$DATADIR/picklock/picklock.schema.json"
     for page in README.md CHANGELOG.md docs/*.md; do

@@ -38,9 +38,11 @@ Test(docs, every_word_has_its_place, .init = docs_read)
 #undef X
     for (size_t i = 0; i < history_header_field_count; i++) {
         names("| ", history_header_fields[i].word);
+        cr_assert_neq(history_header_fields[i].doc, NULL, "%s", history_header_fields[i].word);
     }
     for (size_t i = 0; i < history_event_field_count; i++) {
         names("| ", history_event_fields[i].word);
+        cr_assert_neq(history_event_fields[i].doc, NULL, "%s", history_event_fields[i].word);
     }
 #define X(name, word) names("", word);
     HISTORY_FAULT_MAP(X)

@@ -5,7 +5,7 @@ import sys
 import unittest
 
 if __name__ == "__main__":
-    names = sys.argv[1:] or ["library"]
+    names = sys.argv[1:] or ["library", "manual"]
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
     suite = unittest.defaultTestLoader.loadTestsFromNames([f"test_{name}" for name in names])
     outcome = unittest.TextTestRunner(verbosity=1).run(suite)
