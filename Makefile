@@ -1,8 +1,11 @@
 # picklock: build, test, demo, bench, install. `make help` lists the targets.
 
 # ---- what a fresh Debian needs; `make deps` installs what is missing of it -------------------
+# DEB builds and tries the packages; EMPTY is what the empty system has in which they are tried.
 PACKAGES_BUILD := gcc libc6-dev make pkg-config libhiredis-dev libyaml-dev libuv1-dev uthash-dev \
                   libxxhash-dev libjansson-dev libzstd-dev redis-server
+PACKAGES_DEB   := build-essential dpkg-dev debhelper lintian debootstrap
+PACKAGES_EMPTY := redis-server gcc libc6-dev pkg-config
 PACKAGES_TEST  := procps libc6-dbg libcriterion-dev clang clang-format libclang-rt-14-dev valgrind python3 zstd \
                   mandoc bash-completion zsh fish
 
@@ -114,6 +117,9 @@ adapters: ## install the pinned npm libraries that adapters/ puts under test
 	    echo "adapters: skipped: npm is missing (Debian: apt-get install npm)"; \
 	fi
 
+# Every file of the project in C; a tarball has no git to ask.
+C_FILES = $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep . || find $(ROOMS) tests bench examples -name '*.[ch]')
+
 # ---- the house's rules -------------------------------------------------------------------------
 .PHONY: arrows purity format
 arrows: ## includes go one way
@@ -124,10 +130,10 @@ purity: $(BUILD)/liblockcore.a $(BUILD)/libbase.a ## the lock core imports nothi
 
 tidy: ## lengths, bans, layout
 	@python3 tools/tidy.py
-	@clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+	@clang-format --dry-run -Werror $(C_FILES)
 
 format: ## lay out every source file
-	@clang-format -i $$(git ls-files '*.c' '*.h')
+	@clang-format -i $(C_FILES)
 
 # ---- fuzzing: every parser, with its corpus, for SECONDS_EACH ------------------------------------
 SECONDS_EACH ?= 60

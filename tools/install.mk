@@ -94,3 +94,18 @@ example: ## build examples/guard_file.c by pkg-config, as a stranger would
 	    $(CC) -std=c11 -Wall -Wextra -o $(BUILD)/example/guard_file examples/guard_file.c \
 	    $$(pkg-config --cflags --libs lockcore) -Wl,-rpath,$(abspath $(BUILD))/example/lib
 	@echo "built $(BUILD)/example/guard_file: $(BUILD)/example/guard_file FILE NODE..."
+
+# ---- source and packages -------------------------------------------------------------------------
+.PHONY: dist deb deps-deb
+dist: ## the source as a tarball that builds without git, into build/
+	@tools/dist.sh
+
+deps-deb: # what building and trying the packages needs
+	@tools/deps.sh $(PACKAGES_BUILD) $(PACKAGES_DEB)
+
+.PHONY: deb-test
+deb-test: deps-deb ## build the packages twice, install them in an empty system, use and purge them
+	@PACKAGES_EMPTY="$(PACKAGES_EMPTY)" python3 tests/packages/run.py deb
+
+deb: deps-deb ## the Debian packages picklock, liblockcore0 and liblockcore-dev, into build/deb
+	@tools/deb.sh
