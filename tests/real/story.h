@@ -14,6 +14,7 @@ enum { STORY_EVENTS_MAX = 200000 };
 
 struct story {
     struct recorder recorder; /* first: the recorder is the story */
+    const char *adapter;      /* set before by who wants somebody else's lock; else NULL */
     struct plan plan;
     struct history_header header;
     struct result result;
@@ -49,7 +50,7 @@ static inline void story_run(struct story *story, const char *lines, uint64_t se
     struct place place;
     place_make(&place);
     struct text why = text_over(story->why, sizeof story->why);
-    struct world_options options = {.run_directory = place.path};
+    struct world_options options = {.run_directory = place.path, .adapter = story->adapter};
     story->recorder = (struct recorder){.event = story_event, .should_stop = story_should_stop};
     story->count = 0;
     scenario_plan(&scenario, seed, 1000000, &story->plan);

@@ -80,7 +80,7 @@ static void adapter_answered(struct adapter_client *client, const struct adapter
         return;
     }
     int64_t late_ns = adapter_program_late_ns(client);
-    if (client->frozen || late_ns > 0) {
+    if (adapter_stands(client) || late_ns > 0) {
         client->answered = true;
         client->answer = *answer;
         client->late_ns = answer->heard_ns + late_ns;
@@ -107,8 +107,8 @@ static void adapter_line(struct adapter_client *client, const char *line, size_t
     }
     answer.heard_ns = heard_ns;
     if (answer.type == ANSWER_LOST) {
-        client->lost = client->lost || client->frozen;
-        if (!client->frozen) {
+        client->lost = client->lost || adapter_stands(client);
+        if (!adapter_stands(client)) {
             adapter_program_told(client, &answer);
         }
         return;
@@ -180,6 +180,10 @@ void adapter_alarm(struct adapter_client *client)
         loop_alarm_set(&client->alarm, at_ns);
         return;
     }
+    if (client->thawed) {
+        loop_alarm_set(&client->alarm, 0);
+        return;
+    }
     if (client->asked) {
         at_ns = client->alive_ns + adapter_silence_ns(client);
     }
@@ -213,17 +217,24 @@ static void adapter_ring(struct loop_alarm *alarm)
     if (client->state == ADAPTER_GONE || client->frozen) {
         return;
     }
+    if (client->thawed) {
+        client->thawed = false;
+        adapter_wire_thaw(client);
+        adapter_program_thaw(client);
+        return;
+    }
     if (client->quiet_ns <= now_ns) {
         adapter_wire_quiet(client);
     }
     if (client->late_ns <= now_ns) {
         adapter_program_thaw(client);
     }
-    if (client->wake_ns <= now_ns && client->state == ADAPTER_ACTIVE && !client->frozen) {
+    if (client->wake_ns <= now_ns && client->state == ADAPTER_ACTIVE && !adapter_stands(client)) {
         client->wake_ns = TIME_NEVER;
         adapter_program_step(client, (struct client_event){.type = CLIENT_EVENT_WAKE});
     }
-    if (client->state != ADAPTER_GONE && !client->frozen && adapter_silent(client, now_ns)) {
+    if (client->state != ADAPTER_GONE && !adapter_stands(client) &&
+        adapter_silent(client, now_ns)) {
         adapter_fail(client, "is silent: line %llu of its output did not come within %lld s",
                      (unsigned long long)client->line_number + 1,
                      (long long)(adapter_silence_ns(client) / NS_PER_S));
@@ -354,6 +365,7 @@ static void adapter_close(struct adapter_client *client)
 {
     client->state = ADAPTER_GONE;
     client->frozen = false;
+    client->thawed = false;
     client->passed = false;
     client->asked = false;
     loop_watch_close(&client->watch);
@@ -407,7 +419,10 @@ void adapter_begin(struct adapter *adapter, int32_t index)
     struct adapter_client *client = &adapter->clients[index];
     if (client->state == ADAPTER_READY) {
         client->state = ADAPTER_ACTIVE;
-        adapter_program_step(client, (struct client_event){.type = CLIENT_EVENT_START});
+        client->begins = true;
+        if (!adapter_stands(client)) {
+            adapter_program_thaw(client);
+        }
     }
 }
 
@@ -435,10 +450,10 @@ void adapter_thaw(struct adapter *adapter, int32_t index)
         return;
     }
     client->frozen = false;
+    client->thawed = true;
     client->alive_ns += loop_now_ns() - client->frozen_ns;
     process_thaw(client->pid);
-    adapter_wire_thaw(client);
-    adapter_program_thaw(client);
+    adapter_alarm(client);
 }
 
 void adapter_kill(struct adapter *adapter, int32_t index)

@@ -78,7 +78,11 @@ void adapter_free(struct adapter *adapter);
 /* Start the client's program: after ready(), once. */
 void adapter_begin(struct adapter *adapter, int32_t client);
 
-/* Stop program and process; returns when the process is stopped. Until adapter_thaw. */
+/*
+ * Stop program and process; returns when the process is stopped. Until adapter_thaw, which lets
+ * the process go on at once and the program in the loop's next turn: nothing that it does happens
+ * inside the call.
+ */
 void adapter_freeze(struct adapter *adapter, int32_t client);
 void adapter_thaw(struct adapter *adapter, int32_t client);
 

@@ -65,6 +65,8 @@ struct adapter_client {
     int32_t index;
     uint8_t state; /* enum adapter_state */
     bool frozen;
+    bool thawed;   /* its process goes on; its program does in the loop's next turn */
+    bool begins;   /* ... with its first step */
     bool asked;    /* an answer is awaited, to `asked_id` */
     bool answered; /* `answer` came while frozen or slow */
     bool lost;     /* a notice came while frozen */
@@ -111,6 +113,12 @@ __attribute__((format(printf, 2, 3))) void adapter_fail(struct adapter_client *c
                                                         const char *format, ...);
 
 /* ---- adapter.c ---- */
+
+/* Its program does nothing now, and hears what is said later. */
+static inline bool adapter_stands(const struct adapter_client *client)
+{
+    return client->frozen || client->thawed;
+}
 
 void adapter_write(struct adapter_client *client, const char *line, size_t bytes);
 /* Set the alarm to the next thing that this client waits for. */

@@ -112,7 +112,7 @@ static bool program_carry_out(struct adapter_client *client, const struct client
             break;
         }
     }
-    if (client->state == ADAPTER_ACTIVE && client->passed && !client->frozen) {
+    if (client->state == ADAPTER_ACTIVE && client->passed && !adapter_stands(client)) {
         client->passed = false;
         *next = (struct client_event){.type = CLIENT_EVENT_PASSED};
         follows = true;
@@ -182,15 +182,19 @@ void adapter_program_told(struct adapter_client *client, const struct adapter_an
 
 void adapter_program_thaw(struct adapter_client *client)
 {
+    if (client->begins) {
+        client->begins = false;
+        adapter_program_step(client, (struct client_event){.type = CLIENT_EVENT_START});
+    }
     if (client->passed && client->state == ADAPTER_ACTIVE) {
         client->passed = false;
         adapter_program_step(client, (struct client_event){.type = CLIENT_EVENT_PASSED});
     }
-    if (client->lost && !client->frozen) {
+    if (client->lost && !adapter_stands(client)) {
         client->lost = false;
         adapter_program_told(client, &(struct adapter_answer){.type = ANSWER_LOST});
     }
-    if (client->answered && !client->frozen) {
+    if (client->answered && !adapter_stands(client)) {
         struct adapter_answer answer = client->answer;
         client->answered = false;
         client->late_ns = TIME_NEVER;

@@ -123,7 +123,10 @@ struct proxy_fault {
 void proxy_fault_begin(struct proxy *proxy, uint32_t index, const struct proxy_fault *fault,
                        const uint8_t *links);
 
-/* End it: what it held goes on, in order. Its effect can still be asked for. */
+/*
+ * End it: what it held goes on, in order, in the loop's next turn. Its effect can still be asked
+ * for.
+ */
 void proxy_fault_end(struct proxy *proxy, uint32_t index);
 
 /* What a fault did, from its beginning until now. */
@@ -146,9 +149,10 @@ uint64_t proxy_effect_count(enum fault_kind kind, enum partition_mode mode,
                             const struct proxy_effect *effect);
 
 /*
- * Let go what PROXY_HOLD stopped between client and node in one direction (DIRECTION_REQUEST or
- * DIRECTION_REPLY). It is written to the receiver's socket before this returns, unless a fault
- * keeps it back or the socket is full. Nothing held: does nothing.
+ * Let go what PROXY_HOLD stopped between client and node in one direction. Replies
+ * (DIRECTION_REPLY) are written to the client's socket before this returns, unless a fault keeps
+ * them back or the socket is full; commands (DIRECTION_REQUEST) go on in the loop's next turn.
+ * Nothing held: does nothing.
  */
 void proxy_let_go(struct proxy *proxy, int32_t client, int32_t node, uint8_t direction);
 

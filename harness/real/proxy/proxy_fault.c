@@ -233,18 +233,6 @@ static void link_cut_torn(struct proxy_link *link, struct proxy_effect *effect)
     }
 }
 
-static void link_advance(struct proxy_link *link)
-{
-    struct proxy_connection *connection = link->connections;
-    while (connection != NULL) {
-        struct proxy_connection *next = connection->next;
-        pipe_advance(connection, DIRECTION_REQUEST);
-        pipe_advance(connection, DIRECTION_REPLY);
-        connection_settle(connection);
-        connection = next;
-    }
-}
-
 void proxy_fault_end(struct proxy *proxy, uint32_t index)
 {
     ASSERT(index < SCENARIO_FAULTS_MAX);
@@ -266,8 +254,8 @@ void proxy_fault_end(struct proxy *proxy, uint32_t index)
         if (fault->kind == FAULT_PARTITION && fault->mode == MODE_DROP) {
             link_cut_torn(link, &state->effect);
         }
-        link_advance(link);
     }
+    proxy_wake_at(proxy, proxy->now_ns);
 }
 
 void proxy_fault_effect(const struct proxy *proxy, uint32_t index, struct proxy_effect *effect)
@@ -317,8 +305,13 @@ void proxy_let_go(struct proxy *proxy, int32_t client, int32_t node, uint8_t dir
         for (uint32_t i = 0; i < pipe->mark_count; i++) {
             pipe_mark(pipe, i)->held = false;
         }
-        pipe_advance(connection, direction);
-        connection_settle(connection);
+        if (direction == DIRECTION_REPLY) {
+            pipe_advance(connection, direction);
+            connection_settle(connection);
+        }
         connection = next;
+    }
+    if (direction == DIRECTION_REQUEST) {
+        proxy_wake_at(proxy, proxy->now_ns);
     }
 }

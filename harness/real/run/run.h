@@ -122,6 +122,10 @@ struct run {
     struct loop_alarm phase_alarm;
 
     struct schedule schedule;
+    /* What the schedule said and is not carried out yet: in order, by whoever began. */
+    bool acting;
+    uint32_t waiting_count;
+    struct schedule_action waiting[2 * SCENARIO_FAULTS_MAX]; /* each fault begins and ends once */
     struct run_fault faults[SCENARIO_FAULTS_MAX];
     int32_t node_count;
     struct run_node nodes[LOCK_NODES_MAX];
