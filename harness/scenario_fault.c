@@ -67,14 +67,14 @@ static const char *fault_word(const struct fault *fault)
 /* `from` may name the client of a command trigger, also where the kind itself has no `from`. */
 static uint32_t fault_keys_allowed(const struct fault_reading *reading)
 {
-    const struct fault_rule *rule = &fault_rules[reading->fault->kind];
-    uint32_t allowed = rule->required | rule->allowed | 1u << FAULT_KEY_AT | 1u << FAULT_KEY_ON |
+    enum fault_kind kind = (enum fault_kind)reading->fault->kind;
+    uint32_t allowed = fault_rule_of(kind).allowed | 1u << FAULT_KEY_AT | 1u << FAULT_KEY_ON |
                        1u << FAULT_KEY_NTH | 1u << FAULT_KEY_DO;
     uint8_t start = reading->fault->start.kind;
     if (start == TRIGGER_COMMAND || start == TRIGGER_ARRIVAL) {
         allowed |= 1u << FAULT_KEY_FROM;
     }
-    if (rule->lasts) {
+    if (fault_trait_of(kind)->life == FAULT_LASTS) {
         allowed |= 1u << FAULT_KEY_FOR | 1u << FAULT_KEY_UNTIL | 1u << FAULT_KEY_UNTIL_NTH;
     }
     return allowed;
@@ -82,7 +82,7 @@ static uint32_t fault_keys_allowed(const struct fault_reading *reading)
 
 static void fault_check_keys(struct fault_reading *reading)
 {
-    const struct fault_rule *rule = &fault_rules[reading->fault->kind];
+    struct fault_rule rule = fault_rule_of((enum fault_kind)reading->fault->kind);
     const char *word = fault_word(reading->fault);
     uint32_t allowed = fault_keys_allowed(reading);
     for (uint32_t k = 0; k < FAULT_KEYS; k++) {
@@ -93,7 +93,7 @@ static void fault_check_keys(struct fault_reading *reading)
                         fault_keys[k].path, word, ends ? ", which happens once" : "");
             reading->bad = true;
         }
-        if (part == NULL && (rule->required >> k & 1) != 0) {
+        if (part == NULL && (rule.required >> k & 1) != 0) {
             problem_say(reading->problems, reading->places.map->place, "%s needs \"%s\": %s", word,
                         fault_keys[k].path, fault_keys[k].doc);
             reading->bad = true;
@@ -165,7 +165,7 @@ static void fault_parse_end(struct fault_reading *reading)
     }
 }
 
-/* Parse `target`, `from` or `to`, which must name what `strikes` says. */
+/* Parse `target`, `from` or `to`, which must name what `strikes` says: FAULT_ON_... */
 static bool fault_parse_target(struct fault_reading *reading, enum fault_key key, uint32_t strikes,
                                struct target *target)
 {
@@ -174,9 +174,9 @@ static bool fault_parse_target(struct fault_reading *reading, enum fault_key key
         reading->bad = true;
         return false;
     }
-    uint32_t named = target->node_mask != 0 ? STRIKES_NODE : STRIKES_CLIENT;
+    uint32_t named = target->node_mask != 0 ? FAULT_ON_NODE : FAULT_ON_CLIENT;
     if ((named & strikes) == 0) {
-        const char *wanted = (strikes & STRIKES_NODE) != 0 ? "nodes" : "clients";
+        const char *wanted = (strikes & FAULT_ON_NODE) != 0 ? "nodes" : "clients";
         problem_say(reading->problems, part->place, "\"%s\" of %s takes %s; here is %.40s",
                     part->key, fault_word(reading->fault), wanted, part->word);
         reading->bad = true;
@@ -196,7 +196,7 @@ static void fault_parse_sender(struct fault_reading *reading)
     struct fault *fault = reading->fault;
     struct target target;
     const struct document *from = fault_part(reading, FAULT_KEY_FROM);
-    if (!fault_parse_target(reading, FAULT_KEY_FROM, STRIKES_CLIENT, &target)) {
+    if (!fault_parse_target(reading, FAULT_KEY_FROM, FAULT_ON_CLIENT, &target)) {
         return;
     }
     if (target.client_first != target.client_last) {
@@ -218,8 +218,8 @@ static void fault_parse_links(struct fault_reading *reading)
 {
     struct fault *fault = reading->fault;
     int32_t client_count = reading->scenario->client_count;
-    bool one_command = fault->kind == FAULT_LOSE_REPLY || fault->kind == FAULT_DELAY_COMMAND;
-    bool counts = one_command && trigger_is_command(&fault->start);
+    bool counts = fault_is((enum fault_kind)fault->kind, FAULT_OF_COMMAND) &&
+                  trigger_is_command(&fault->start);
     struct target target;
     if (counts && fault_part(reading, FAULT_KEY_FROM) != NULL) {
         fault_parse_sender(reading);
@@ -228,14 +228,14 @@ static void fault_parse_links(struct fault_reading *reading)
     fault->client_first = named ? fault->start.client : 0;
     fault->client_last = named ? fault->start.client : client_count - 1;
     if (!counts && fault_part(reading, FAULT_KEY_FROM) != NULL &&
-        fault_parse_target(reading, FAULT_KEY_FROM, STRIKES_CLIENT, &target)) {
+        fault_parse_target(reading, FAULT_KEY_FROM, FAULT_ON_CLIENT, &target)) {
         fault->client_first = target.client_first;
         fault->client_last = target.client_last;
     }
     named = fault->shape == SHAPE_LINKS && fault->start.node != SCENARIO_ANY;
     fault->node_mask = named ? 1u << fault->start.node : nodes_all(reading->scenario->node_count);
     if (fault_part(reading, FAULT_KEY_TO) != NULL &&
-        fault_parse_target(reading, FAULT_KEY_TO, STRIKES_NODE, &target)) {
+        fault_parse_target(reading, FAULT_KEY_TO, FAULT_ON_NODE, &target)) {
         if (counts && fault->start.node != SCENARIO_ANY && target.node_mask != fault->node_mask) {
             problem_say(reading->problems, fault_part(reading, FAULT_KEY_TO)->place,
                         "\"on\" names another node");
@@ -266,7 +266,7 @@ static void fault_parse_shape(struct fault_reading *reading)
 static void fault_parse_role(struct fault_reading *reading)
 {
     struct fault *fault = reading->fault;
-    if (fault->kind != FAULT_LOSE_REPLY && fault->kind != FAULT_DELAY_COMMAND) {
+    if (!fault_is((enum fault_kind)fault->kind, FAULT_OF_COMMAND)) {
         return;
     }
     bool named = trigger_is_command(&fault->start);
@@ -297,7 +297,7 @@ static void fault_parse_role(struct fault_reading *reading)
 static void fault_parse_struck(struct fault_reading *reading)
 {
     struct fault *fault = reading->fault;
-    uint32_t strikes = fault_rules[fault->kind].strikes;
+    uint32_t strikes = fault_trait_of((enum fault_kind)fault->kind)->nature;
     if (fault_part(reading, FAULT_KEY_FROM) != NULL) {
         fault_parse_sender(reading);
     }
@@ -306,15 +306,15 @@ static void fault_parse_struck(struct fault_reading *reading)
         if (!fault_parse_target(reading, FAULT_KEY_TARGET, strikes, &target)) {
             return;
         }
-    } else if ((strikes & STRIKES_NODE) != 0 && fault->start.node != SCENARIO_ANY) {
+    } else if ((strikes & FAULT_ON_NODE) != 0 && fault->start.node != SCENARIO_ANY) {
         target.node_mask = 1u << fault->start.node;
-    } else if ((strikes & STRIKES_CLIENT) != 0 && fault->start.client != SCENARIO_ANY) {
+    } else if ((strikes & FAULT_ON_CLIENT) != 0 && fault->start.client != SCENARIO_ANY) {
         target.client_first = fault->start.client;
         target.client_last = fault->start.client;
     } else if (!reading->bad) {
         problem_say(reading->problems, reading->places.map->place,
                     "%s needs \"target\", such as target: %s", fault_word(fault),
-                    (strikes & STRIKES_CLIENT) != 0 ? "client 2" : "node 3");
+                    (strikes & FAULT_ON_CLIENT) != 0 ? "client 2" : "node 3");
         reading->bad = true;
     }
     fault->client_first = target.client_first;
@@ -350,10 +350,11 @@ void fault_parse(struct problems *problems, const struct document *part,
         return;
     }
     fault_check_keys(&reading);
-    if (!fault_rules[fault->kind].lasts) {
+    const struct fault_trait *trait = fault_trait_of((enum fault_kind)fault->kind);
+    if (trait->life != FAULT_LASTS) {
         fault->for_ns = 0;
     }
-    if ((fault_rules[fault->kind].strikes & STRIKES_LINK) != 0) {
+    if ((trait->nature & FAULT_ON_LINK) != 0) {
         fault_parse_shape(&reading);
         fault_parse_links(&reading);
         fault_parse_role(&reading);

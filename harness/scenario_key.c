@@ -65,6 +65,31 @@ const struct key_word *key_word_find(const struct key_word *words, const char *n
     return NULL;
 }
 
+static enum fault_key fault_key_find(const char *word, size_t bytes)
+{
+    for (uint32_t k = 0; k < FAULT_KEYS; k++) {
+        if (strlen(fault_keys[k].path) == bytes && memcmp(fault_keys[k].path, word, bytes) == 0) {
+            return (enum fault_key)k;
+        }
+    }
+    UNREACHABLE();
+}
+
+struct fault_rule fault_rule_of(enum fault_kind kind)
+{
+    struct fault_rule rule = {0, 0};
+    for (const char *at = fault_trait_of(kind)->keys; *at != '\0';) {
+        size_t bytes = strcspn(at, "! ");
+        uint32_t bit = 1u << fault_key_find(at, bytes);
+        bool required = at[bytes] == '!';
+        rule.required |= required ? bit : 0;
+        rule.allowed |= bit;
+        at += bytes + (required ? 1 : 0);
+        at += *at == ' ' ? 1 : 0;
+    }
+    return rule;
+}
+
 /* Millionths as a decimal number without zeros at its end: 1010000 -> 1.01. */
 static void millionths_print(int64_t millionths, struct text *text)
 {

@@ -142,32 +142,20 @@ bool fault_touches_link(const struct fault *fault, int32_t node_count, int32_t c
 
 int64_t fault_asked(const struct fault *fault)
 {
-    switch ((enum fault_kind)fault->kind) {
-    case FAULT_PAUSE:
-    case FAULT_CRASH:
-    case FAULT_POWER_LOSS:
-    case FAULT_SHUTDOWN:
-    case FAULT_STALL:
-        return fault->for_ns;
-    case FAULT_SLOW:
-    case FAULT_CLOCK_JUMP:
-    case FAULT_FAILOVER:
-    case FAULT_LATENCY:
-    case FAULT_DELAY_COMMAND:
-        return fault->amount_ns;
-    case FAULT_CLOCK_RATE:
-        return fault->rate_ppm;
-    case FAULT_PARTITION:
-        return fault->mode;
-    case FAULT_REFUSE_WRITES:
-        return fault->error;
-    case FAULT_KILL:
-    case FAULT_SCRIPT_FLUSH:
-    case FAULT_EVICT:
-    case FAULT_LOSE_REPLY:
-    case FAULT_NONE:
-    case FAULT_KINDS:
+    switch ((enum fault_unit)fault_trait_of((enum fault_kind)fault->kind)->unit) {
+    case FAULT_UNIT_NONE:
         return 0;
+    case FAULT_UNIT_LENGTH:
+        return fault->for_ns;
+    case FAULT_UNIT_AMOUNT:
+    case FAULT_UNIT_JUMP:
+        return fault->amount_ns;
+    case FAULT_UNIT_PPM:
+        return fault->rate_ppm;
+    case FAULT_UNIT_MODE:
+        return fault->mode;
+    case FAULT_UNIT_ERROR:
+        return fault->error;
     }
     UNREACHABLE();
 }

@@ -83,16 +83,14 @@ static void fault_trigger_print(const struct trigger *trigger, enum fault_key k,
 
 static bool fault_counts_commands(const struct fault *fault)
 {
-    bool one_command = fault->kind == FAULT_LOSE_REPLY || fault->kind == FAULT_DELAY_COMMAND;
-    return one_command &&
+    return fault_is((enum fault_kind)fault->kind, FAULT_OF_COMMAND) &&
            (fault->start.kind == TRIGGER_COMMAND || fault->start.kind == TRIGGER_ARRIVAL);
 }
 
 static void fault_target_print(const struct scenario *scenario, const struct fault *fault,
                                struct text *text)
 {
-    const struct fault_rule *rule = &fault_rules[fault->kind];
-    if ((rule->strikes & STRIKES_LINK) == 0) {
+    if (!fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK)) {
         fault_separate(text, "target");
         if (fault->node_mask != 0) {
             target_print_nodes(fault->node_mask, scenario->node_count, text);
@@ -102,7 +100,7 @@ static void fault_target_print(const struct scenario *scenario, const struct fau
         }
         return;
     }
-    if (fault->kind == FAULT_PARTITION && fault->shape != SHAPE_LINKS) {
+    if (fault->shape != SHAPE_LINKS) {
         fault_value_print(fault, FAULT_KEY_SHAPE, text);
         return;
     }
@@ -121,8 +119,8 @@ static void fault_end_print(const struct fault *fault, struct text *text)
         fault_trigger_print(&fault->until, FAULT_KEY_UNTIL, FAULT_KEY_UNTIL_NTH, text);
         return;
     }
-    bool by_rule =
-        !fault_rules[fault->kind].lasts || (fault_counts_commands(fault) && fault->for_ns == 0);
+    bool lasts = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_LASTS;
+    bool by_rule = !lasts || (fault_counts_commands(fault) && fault->for_ns == 0);
     if (!by_rule && fault->for_ns != TIME_NEVER) {
         fault_value_print(fault, FAULT_KEY_FOR, text);
     }
@@ -135,7 +133,7 @@ static void fault_print(const struct scenario *scenario, const struct fault *fau
         FAULT_KEY_COMMAND, FAULT_KEY_DIRECTION, FAULT_KEY_MODE,  FAULT_KEY_ERROR,  FAULT_KEY_BY,
         FAULT_KEY_RATE,    FAULT_KEY_LAG,       FAULT_KEY_DELAY, FAULT_KEY_JITTER,
     };
-    const struct fault_rule *rule = &fault_rules[fault->kind];
+    struct fault_rule rule = fault_rule_of((enum fault_kind)fault->kind);
     text_add(text, "  - {");
     if (fault->start.kind == TRIGGER_TIME) {
         fault_value_print(fault, FAULT_KEY_AT, text);
@@ -145,7 +143,7 @@ static void fault_print(const struct scenario *scenario, const struct fault *fau
     fault_value_print(fault, FAULT_KEY_DO, text);
     fault_target_print(scenario, fault, text);
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        bool takes = ((rule->required | rule->allowed) >> values[i] & 1) != 0;
+        bool takes = (rule.allowed >> values[i] & 1) != 0;
         bool said = values[i] == FAULT_KEY_COMMAND && fault_counts_commands(fault);
         if (takes && !said) {
             fault_value_print(fault, values[i], text);

@@ -72,9 +72,9 @@ static void draw_nodes(struct fault_draw *draw)
 
 static void draw_struck(struct fault_draw *draw)
 {
-    uint32_t strikes = fault_rules[draw->fault->kind].strikes;
+    uint32_t strikes = fault_trait_of((enum fault_kind)draw->fault->kind)->nature;
     struct fault *fault = draw->fault;
-    if ((strikes & STRIKES_LINK) != 0) {
+    if ((strikes & FAULT_ON_LINK) != 0) {
         bool one = draw_coin(draw);
         draw_client(draw);
         if (!one) {
@@ -82,7 +82,8 @@ static void draw_struck(struct fault_draw *draw)
             fault->client_last = draw->scenario->client_count - 1;
         }
         draw_nodes(draw);
-    } else if (strikes == STRIKES_CLIENT || ((strikes & STRIKES_CLIENT) != 0 && draw_coin(draw))) {
+    } else if ((strikes & FAULT_ON_NODE) == 0 ||
+               ((strikes & FAULT_ON_CLIENT) != 0 && draw_coin(draw))) {
         draw_client(draw);
     } else {
         draw_nodes(draw);
@@ -156,43 +157,35 @@ static void draw_command(struct fault_draw *draw)
 static void draw_magnitude(struct fault_draw *draw)
 {
     struct fault *fault = draw->fault;
-    fault->for_ns = fault_rules[fault->kind].lasts ? draw_length(draw) : 0;
-    switch ((enum fault_kind)fault->kind) {
-    case FAULT_CLOCK_JUMP:
+    const struct fault_trait *trait = fault_trait_of((enum fault_kind)fault->kind);
+    fault->for_ns = trait->life == FAULT_LASTS ? draw_length(draw) : 0;
+    switch ((enum fault_unit)trait->unit) {
+    case FAULT_UNIT_NONE:
+        return;
+    case FAULT_UNIT_LENGTH: /* a process that is back at once is a case of its own */
+        if ((trait->nature & FAULT_OF_PROCESS) != 0) {
+            fault->for_ns = draw_coin(draw) ? 0 : fault->for_ns;
+        }
+        return;
+    case FAULT_UNIT_AMOUNT:
+        fault->amount_ns = draw_length(draw);
+        return;
+    case FAULT_UNIT_JUMP:
         fault->amount_ns = draw_coin(draw) ? draw_length(draw) : -draw_length(draw);
         return;
-    case FAULT_CLOCK_RATE:
+    case FAULT_UNIT_PPM:
         fault->rate_ppm = draw_rate_ppm(draw);
         fault->for_ns = TIME_NEVER;
         return;
-    case FAULT_LATENCY:
-    case FAULT_SLOW:
-    case FAULT_DELAY_COMMAND:
-    case FAULT_FAILOVER:
-        fault->amount_ns = draw_length(draw);
-        return;
-    case FAULT_CRASH:
-    case FAULT_POWER_LOSS:
-    case FAULT_SHUTDOWN:
-        fault->for_ns = draw_coin(draw) ? 0 : fault->for_ns;
-        return;
-    case FAULT_PARTITION:
+    case FAULT_UNIT_MODE:
         fault->mode = (uint8_t)draw_below(draw, MODE_RESET + 1);
         fault->direction = (uint8_t)(1 + draw_below(draw, DIRECTION_BOTH));
         return;
-    case FAULT_REFUSE_WRITES:
+    case FAULT_UNIT_ERROR:
         fault->error = (uint8_t)draw_below(draw, NODE_ERROR_LOADING + 1);
         return;
-    case FAULT_NONE:
-    case FAULT_PAUSE:
-    case FAULT_KILL:
-    case FAULT_STALL:
-    case FAULT_SCRIPT_FLUSH:
-    case FAULT_EVICT:
-    case FAULT_LOSE_REPLY:
-    case FAULT_KINDS:
-        return;
     }
+    UNREACHABLE();
 }
 
 static uint8_t draw_kind(struct fault_draw *draw, uint32_t kinds)
@@ -220,7 +213,7 @@ static void fault_draw(struct fault_draw *draw, uint32_t kinds)
     draw_start(draw);
     draw_struck(draw);
     draw_magnitude(draw);
-    if (fault->kind == FAULT_LOSE_REPLY || fault->kind == FAULT_DELAY_COMMAND) {
+    if (fault_is((enum fault_kind)fault->kind, FAULT_OF_COMMAND)) {
         draw_command(draw);
     }
 }

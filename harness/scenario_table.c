@@ -16,9 +16,11 @@ static const struct key_word fsync_words[] = {FSYNC_MAP(X){NULL, 0}};
 static const struct key_word mode_words[] = {PARTITION_MODE_MAP(X){NULL, 0}};
 static const struct key_word error_words[] = {NODE_ERROR_MAP(X){NULL, 0}};
 static const struct key_word shape_words[] = {PARTITION_SHAPE_MAP(X){NULL, 0}};
-const struct key_word fault_kind_words[] = {HISTORY_FAULT_MAP(X){NULL, 0}};
 const struct key_word probe_words[] = {PROBE_MAP(X){NULL, 0}};
 const struct key_word role_words[] = {COMMAND_ROLE_MAP(X){NULL, 0}};
+#undef X
+#define X(name, word, nature, life, unit, keys) {word, name},
+const struct key_word fault_kind_words[] = {HISTORY_FAULT_MAP(X){NULL, 0}};
 #undef X
 
 static const struct key_word on_lost_words[] = {{"finish", 0}, {"leave", 1}, {NULL, 0}};
@@ -160,32 +162,6 @@ const struct scenario_key fault_keys[FAULT_KEYS] = {
 };
 
 const size_t scenario_key_count = sizeof scenario_keys / sizeof scenario_keys[0];
-
-#define K(name) (1u << FAULT_KEY_##name)
-
-const struct fault_rule fault_rules[FAULT_KINDS] = {
-    [FAULT_NONE] = {0, 0, 0, false},
-    [FAULT_PAUSE] = {STRIKES_CLIENT | STRIKES_NODE, 0, K(TARGET), true},
-    [FAULT_KILL] = {STRIKES_CLIENT, 0, K(TARGET), false},
-    [FAULT_SLOW] = {STRIKES_CLIENT, K(DELAY), K(TARGET) | K(JITTER), true},
-    [FAULT_CLOCK_JUMP] = {STRIKES_CLIENT | STRIKES_NODE, K(BY), K(TARGET), false},
-    [FAULT_CLOCK_RATE] = {STRIKES_CLIENT | STRIKES_NODE, K(RATE), K(TARGET), true},
-    [FAULT_CRASH] = {STRIKES_NODE, 0, K(TARGET), true},
-    [FAULT_POWER_LOSS] = {STRIKES_NODE, 0, K(TARGET), true},
-    [FAULT_SHUTDOWN] = {STRIKES_NODE, 0, K(TARGET), true},
-    [FAULT_STALL] = {STRIKES_NODE, 0, K(TARGET), true},
-    [FAULT_REFUSE_WRITES] = {STRIKES_NODE, 0, K(TARGET) | K(ERROR), true},
-    [FAULT_SCRIPT_FLUSH] = {STRIKES_NODE, 0, K(TARGET), false},
-    [FAULT_EVICT] = {STRIKES_NODE, 0, K(TARGET), false},
-    [FAULT_FAILOVER] = {STRIKES_NODE, 0, K(TARGET) | K(LAG), false},
-    [FAULT_LATENCY] = {STRIKES_LINK, K(DELAY), K(FROM) | K(TO) | K(DIRECTION) | K(JITTER), true},
-    [FAULT_PARTITION] = {STRIKES_LINK, 0, K(FROM) | K(TO) | K(DIRECTION) | K(MODE) | K(SHAPE),
-                         true},
-    [FAULT_LOSE_REPLY] = {STRIKES_LINK, 0, K(FROM) | K(TO) | K(COMMAND), true},
-    [FAULT_DELAY_COMMAND] = {STRIKES_LINK, K(DELAY), K(FROM) | K(TO) | K(COMMAND), true},
-};
-
-#undef K
 
 const struct familiar_word familiar_words[] = {
     {"freeze", "pause"},

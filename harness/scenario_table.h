@@ -4,7 +4,7 @@
  *
  *     scenario_keys   "lock.retry.count" ...  into struct scenario
  *     fault_keys      "for", "target" ...     into struct fault
- *     fault_rules     which of them a fault of a kind needs and takes
+ *     fault_rule_of   which of them a fault of a kind needs and takes
  */
 #ifndef HARNESS_SCENARIO_TABLE_H
 #define HARNESS_SCENARIO_TABLE_H
@@ -83,21 +83,13 @@ enum fault_key {
 
 extern const struct scenario_key fault_keys[FAULT_KEYS];
 
-/* What a fault strikes. */
-enum {
-    STRIKES_CLIENT = 1 << 0,
-    STRIKES_NODE = 1 << 1,
-    STRIKES_LINK = 1 << 2,
-};
-
+/* Which keys a fault takes, by its row in history/event.h. */
 struct fault_rule {
-    uint32_t strikes;  /* STRIKES_... */
     uint32_t required; /* bit k: enum fault_key k */
     uint32_t allowed;  /* beside at, on, nth, do and, where it lasts, for, until, until_nth */
-    bool lasts;        /* else it happens once */
 };
 
-extern const struct fault_rule fault_rules[FAULT_KINDS];
+struct fault_rule fault_rule_of(enum fault_kind kind);
 
 /* Words that users of other tools know, and what is meant here. */
 struct familiar_word {

@@ -12,7 +12,8 @@ static const char *const kind_words[] = {HISTORY_KIND_MAP(WORD)};
 static const char *const type_words[] = {HISTORY_TYPE_MAP(WORD)};
 static const char *const f_words[] = {HISTORY_F_MAP(WORD)};
 static const char *const cause_words[] = {HISTORY_CAUSE_MAP(WORD)};
-static const char *const fault_words[] = {HISTORY_FAULT_MAP(WORD)};
+#define FAULT_WORD(name, word, nature, life, unit, keys) word,
+static const char *const fault_words[] = {HISTORY_FAULT_MAP(FAULT_WORD)};
 static const char *const declares_words[] = {HISTORY_DECLARES_MAP(WORD)};
 static const char *const ownership_words[] = {HISTORY_OWNERSHIP_MAP(WORD)};
 static const char *const links_words[] = {HISTORY_LINKS_MAP(WORD)};
@@ -34,6 +35,24 @@ const struct history_vocabulary history_fault_kinds = {fault_words, COUNT(fault_
 const struct history_vocabulary history_declarations = {declares_words, COUNT(declares_words)};
 const struct history_vocabulary history_ownerships = {ownership_words, COUNT(ownership_words)};
 const struct history_vocabulary history_link_shapes = {links_words, COUNT(links_words)};
+
+#define ON_CLIENT  FAULT_ON_CLIENT
+#define ON_NODE    FAULT_ON_NODE
+#define ON_LINK    FAULT_ON_LINK
+#define OF_CLOCK   FAULT_OF_CLOCK
+#define OF_PROCESS FAULT_OF_PROCESS
+#define OF_SERVER  FAULT_OF_SERVER
+#define OF_COMMAND FAULT_OF_COMMAND
+#define TRAIT(kind, word, nature, life, unit, keys)                                                \
+    [kind] = {nature, FAULT_##life, FAULT_UNIT_##unit, keys},
+
+static const struct fault_trait fault_traits[FAULT_KINDS] = {HISTORY_FAULT_MAP(TRAIT)};
+
+const struct fault_trait *fault_trait_of(enum fault_kind kind)
+{
+    ASSERT(kind < FAULT_KINDS);
+    return &fault_traits[kind];
+}
 
 static const char *word_at(const struct history_vocabulary *vocabulary, size_t number)
 {

@@ -111,26 +111,37 @@ enum {
     X(CAUSE_CLOCK_STEP, "clock-step")         /* late: somebody set the machine's wall clock */    \
     X(CAUSE_TAP, "tap") /* late: what happened on the node meanwhile was not told */
 
-/* Kinds of fault, as scenario files name them (docs/FAULTS.md). */
+/*
+ * Kinds of fault (docs/FAULTS.md): a row is all that the two halves share about one.
+ *
+ *   word    as scenario files and histories name it
+ *   nature  what it strikes, and of what sort it is: enum fault_nature
+ *   life    enum fault_life
+ *   unit    of what was asked (numbers[0]): enum fault_unit
+ *   keys    of the scenario file, beside at, on, nth, do and, where it lasts, for, until,
+ * until_nth;
+ *           "!" behind those that it needs
+ */
 #define HISTORY_FAULT_MAP(X)                                                                       \
-    X(FAULT_NONE, "none")                                                                          \
-    X(FAULT_PAUSE, "pause")                 /* client or node: frozen, its clocks run on */        \
-    X(FAULT_KILL, "kill")                   /* client */                                           \
-    X(FAULT_SLOW, "slow")                   /* client: every step is late */                       \
-    X(FAULT_CLOCK_JUMP, "clock_jump")       /* client or node: the wall clock */                   \
-    X(FAULT_CLOCK_RATE, "clock_rate")       /* client or node */                                   \
-    X(FAULT_CRASH, "crash")                 /* node: process killed, restarted after a delay */    \
-    X(FAULT_POWER_LOSS, "power_loss")       /* node: what was not fsynced is gone */               \
-    X(FAULT_SHUTDOWN, "shutdown")           /* node: clean, restarted after a delay */             \
-    X(FAULT_STALL, "stall")                 /* node: takes commands, answers none until the end */ \
-    X(FAULT_REFUSE_WRITES, "refuse_writes") /* node: OOM, READONLY or LOADING */                   \
-    X(FAULT_SCRIPT_FLUSH, "script_flush")   /* node */                                             \
-    X(FAULT_EVICT, "evict")                 /* node: the key is thrown out */                      \
-    X(FAULT_FAILOVER, "failover")           /* node: a replica that lags is promoted */            \
-    X(FAULT_LATENCY, "latency")             /* link, by direction: delay and jitter */             \
-    X(FAULT_PARTITION, "partition")         /* link: mode hold, drop, refuse or reset */           \
-    X(FAULT_LOSE_REPLY, "lose_reply") /* link: applied, the reply is lost, the link breaks */      \
-    X(FAULT_DELAY_COMMAND, "delay_command") /* link: the n-th command of a kind is held back */
+    X(FAULT_NONE, "none", 0, INSTANT, NONE, "")                                                    \
+    X(FAULT_PAUSE, "pause", ON_CLIENT | ON_NODE, LASTS, LENGTH, "target")                          \
+    X(FAULT_KILL, "kill", ON_CLIENT, INSTANT, NONE, "target")                                      \
+    X(FAULT_SLOW, "slow", ON_CLIENT, LASTS, AMOUNT, "target delay! jitter")                        \
+    X(FAULT_CLOCK_JUMP, "clock_jump", ON_CLIENT | ON_NODE | OF_CLOCK, STAYS, JUMP, "target by!")   \
+    X(FAULT_CLOCK_RATE, "clock_rate", ON_CLIENT | ON_NODE | OF_CLOCK, LASTS, PPM, "target rate!")  \
+    X(FAULT_CRASH, "crash", ON_NODE | OF_PROCESS, LASTS, LENGTH, "target")                         \
+    X(FAULT_POWER_LOSS, "power_loss", ON_NODE | OF_PROCESS, LASTS, LENGTH, "target")               \
+    X(FAULT_SHUTDOWN, "shutdown", ON_NODE | OF_PROCESS, LASTS, LENGTH, "target")                   \
+    X(FAULT_STALL, "stall", ON_NODE, LASTS, LENGTH, "target")                                      \
+    X(FAULT_REFUSE_WRITES, "refuse_writes", ON_NODE | OF_SERVER, LASTS, ERROR, "target error")     \
+    X(FAULT_SCRIPT_FLUSH, "script_flush", ON_NODE | OF_SERVER, STAYS, NONE, "target")              \
+    X(FAULT_EVICT, "evict", ON_NODE | OF_SERVER, INSTANT, NONE, "target")                          \
+    X(FAULT_FAILOVER, "failover", ON_NODE | OF_SERVER, INSTANT, AMOUNT, "target lag")              \
+    X(FAULT_LATENCY, "latency", ON_LINK, LASTS, AMOUNT, "from to direction delay! jitter")         \
+    X(FAULT_PARTITION, "partition", ON_LINK, LASTS, MODE, "from to direction mode shape")          \
+    X(FAULT_LOSE_REPLY, "lose_reply", ON_LINK | OF_COMMAND, LASTS, NONE, "from to command")        \
+    X(FAULT_DELAY_COMMAND, "delay_command", ON_LINK | OF_COMMAND, LASTS, AMOUNT,                   \
+      "delay! from to command")
 
 /* What a lock under test says of itself. */
 #define HISTORY_DECLARES_MAP(X)                                                                    \
@@ -188,11 +199,53 @@ enum history_cause {
 };
 
 enum fault_kind {
-#define X(name, word) name,
+#define X(name, word, nature, life, unit, keys) name,
     HISTORY_FAULT_MAP(X)
 #undef X
         FAULT_KINDS,
 };
+
+/* What a fault strikes (at least one of the first three), and of what sort it is. */
+enum fault_nature {
+    FAULT_ON_CLIENT = 1 << 0,
+    FAULT_ON_NODE = 1 << 1,
+    FAULT_ON_LINK = 1 << 2,
+    FAULT_OF_CLOCK = 1 << 3,
+    FAULT_OF_PROCESS = 1 << 4, /* a node's process ends, and begins anew when the fault does */
+    FAULT_OF_SERVER = 1 << 5,  /* an order that not every kind of server understands */
+    FAULT_OF_COMMAND = 1 << 6, /* single commands on a link, by their role */
+};
+
+enum fault_life {
+    FAULT_INSTANT, /* over as soon as it has struck */
+    FAULT_STAYS,   /* the same, but what it did is there for all that follows */
+    FAULT_LASTS,   /* until its end, which takes it back */
+};
+
+enum fault_unit {
+    FAULT_UNIT_NONE,
+    FAULT_UNIT_LENGTH, /* ns from beginning to end */
+    FAULT_UNIT_AMOUNT, /* ns of what it does */
+    FAULT_UNIT_JUMP,   /* the same, which may be negative */
+    FAULT_UNIT_PPM,    /* millionths of the sound rate */
+    FAULT_UNIT_MODE,   /* what becomes of the bytes: hold, drop, refuse, reset */
+    FAULT_UNIT_ERROR,  /* what the node answers: OOM, READONLY, LOADING */
+};
+
+struct fault_trait {
+    uint8_t nature; /* enum fault_nature */
+    uint8_t life;   /* enum fault_life */
+    uint8_t unit;   /* enum fault_unit */
+    const char *keys;
+};
+
+/* The row of a kind. */
+const struct fault_trait *fault_trait_of(enum fault_kind kind);
+
+static inline bool fault_is(enum fault_kind kind, enum fault_nature nature)
+{
+    return (fault_trait_of(kind)->nature & nature) != 0;
+}
 
 enum history_declares {
 #define X(name, word) name,

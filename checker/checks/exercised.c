@@ -118,18 +118,14 @@ static void step_fault(struct exercised *exercised, const struct ledger *ledger,
     }
 }
 
-/* Over at once, but what it did to a clock or to a node's scripts is there for all that follows. */
-static bool fault_stays(enum fault_kind kind)
-{
-    return kind == FAULT_CLOCK_JUMP || kind == FAULT_SCRIPT_FLUSH;
-}
-
 /* A client begins an operation: that is what the faults that are in force were waiting for. */
 static void step_under_faults(struct exercised *exercised, const struct ledger *ledger)
 {
     for (uint32_t i = 0; i < ledger->fault_count && exercised->idle_count > 0; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        bool in_force = fault->state == FAULT_ACTIVE || fault_stays((enum fault_kind)fault->kind);
+        /* Over at once, but what it did to a clock or to a node is there for all that follows. */
+        bool stays = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_STAYS;
+        bool in_force = fault->state == FAULT_ACTIVE || stays;
         if (*use_of(exercised, i) == USE_IDLE && in_force) {
             *use_of(exercised, i) = USE_MATTERED;
             exercised->idle_count--;
@@ -166,8 +162,7 @@ static void exercised_step(void *state, const struct ledger *ledger,
 /* Faults that are over as soon as they have struck. */
 static bool fault_is_instant(enum fault_kind kind)
 {
-    return kind == FAULT_KILL || kind == FAULT_CLOCK_JUMP || kind == FAULT_SCRIPT_FLUSH ||
-           kind == FAULT_EVICT || kind == FAULT_LOSE_REPLY || kind == FAULT_FAILOVER;
+    return fault_trait_of(kind)->life != FAULT_LASTS || kind == FAULT_LOSE_REPLY;
 }
 
 /* Whether every fault of the scenario struck while it mattered, showed an effect and ended. */

@@ -65,8 +65,7 @@ static struct blamed blame_counters(const struct ledger *ledger)
         if (fault->state == FAULT_WAITING) {
             continue;
         }
-        if (fault->kind == FAULT_CRASH || fault->kind == FAULT_POWER_LOSS ||
-            fault->kind == FAULT_SHUTDOWN) {
+        if (fault_is((enum fault_kind)fault->kind, FAULT_OF_PROCESS)) {
             return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE};
         }
         if (fault->kind == FAULT_FAILOVER) {

@@ -120,39 +120,27 @@ static void put_amount(struct text *text, const struct history_event *event)
     if (asked == 0) {
         return;
     }
-    switch ((enum fault_kind)event->fault_kind) {
-    case FAULT_CLOCK_JUMP:
+    switch ((enum fault_unit)fault_trait_of((enum fault_kind)event->fault_kind)->unit) {
+    case FAULT_UNIT_JUMP:
         text_add(text, " by %s", asked < 0 ? "" : "+");
         put_length(text, asked);
         return;
-    case FAULT_CLOCK_RATE:
+    case FAULT_UNIT_PPM:
         text_add(text, " to %" PRId64 " ppm", asked);
         return;
-    case FAULT_PAUSE:
-    case FAULT_CRASH:
-    case FAULT_POWER_LOSS:
-    case FAULT_SHUTDOWN:
-    case FAULT_STALL:
+    case FAULT_UNIT_LENGTH:
         if (asked != TIME_NEVER) {
             text_add(text, " for ");
             put_length(text, asked);
         }
         return;
-    case FAULT_SLOW:
-    case FAULT_FAILOVER:
-    case FAULT_LATENCY:
-    case FAULT_DELAY_COMMAND:
+    case FAULT_UNIT_AMOUNT:
         text_add(text, " of ");
         put_length(text, asked);
         return;
-    case FAULT_NONE:
-    case FAULT_KILL:
-    case FAULT_REFUSE_WRITES:
-    case FAULT_SCRIPT_FLUSH:
-    case FAULT_EVICT:
-    case FAULT_PARTITION:
-    case FAULT_LOSE_REPLY:
-    case FAULT_KINDS:
+    case FAULT_UNIT_NONE:
+    case FAULT_UNIT_MODE:
+    case FAULT_UNIT_ERROR:
         return;
     }
     UNREACHABLE();

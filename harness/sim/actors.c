@@ -174,7 +174,7 @@ bool sim_actor_takes(struct sim *sim, uint32_t client)
     if (actor->freezes > 0 || actor->late || actor->again) {
         return false;
     }
-    if (sim->world->slows != 0 && !actor->put_off) {
+    if (sim->world->in_force[FAULT_SLOW] != 0 && !actor->put_off) {
         int64_t amount_ns = 0;
         int64_t jitter_ns = 0;
         sim_actor_lateness(sim, client, &amount_ns, &jitter_ns);

@@ -5,41 +5,6 @@
 
 /* ---- what is in force ------------------------------------------------------------------------ */
 
-/* The set of faults in force that this kind belongs to; NULL where nobody asks. */
-static uint64_t *fault_set(struct sim_world *world, enum fault_kind kind)
-{
-    switch (kind) {
-    case FAULT_PARTITION:
-        return &world->partitions;
-    case FAULT_LATENCY:
-        return &world->latencies;
-    case FAULT_LOSE_REPLY:
-        return &world->losers;
-    case FAULT_DELAY_COMMAND:
-        return &world->delays;
-    case FAULT_SLOW:
-        return &world->slows;
-    case FAULT_STALL:
-        return &world->stalls;
-    case FAULT_REFUSE_WRITES:
-        return &world->refusals;
-    case FAULT_NONE:
-    case FAULT_PAUSE:
-    case FAULT_KILL:
-    case FAULT_CLOCK_JUMP:
-    case FAULT_CLOCK_RATE:
-    case FAULT_CRASH:
-    case FAULT_POWER_LOSS:
-    case FAULT_SHUTDOWN:
-    case FAULT_SCRIPT_FLUSH:
-    case FAULT_EVICT:
-    case FAULT_FAILOVER:
-    case FAULT_KINDS:
-        return NULL;
-    }
-    UNREACHABLE();
-}
-
 static bool fault_touches(const struct sim *sim, uint32_t k, uint32_t link)
 {
     return fault_touches_link(sim_fault(sim, k), (int32_t)sim->node_count,
@@ -57,10 +22,10 @@ static bool fault_goes(const struct fault *fault, uint32_t direction)
            0;
 }
 
-bool sim_link_cut(const struct sim *sim, uint32_t link, uint32_t direction,
-                  enum partition_mode mode)
+bool sim_link_cut_by(const struct sim *sim, uint32_t link, uint32_t direction,
+                     enum partition_mode mode)
 {
-    for (uint64_t set = sim->world->partitions; set != 0; set &= set - 1) {
+    for (uint64_t set = sim->world->in_force[FAULT_PARTITION]; set != 0; set &= set - 1) {
         uint32_t k = (uint32_t)__builtin_ctzll(set);
         const struct fault *fault = sim_fault(sim, k);
         if (fault->mode == mode && (mode == MODE_REFUSE || fault_goes(fault, direction)) &&
@@ -74,7 +39,7 @@ bool sim_link_cut(const struct sim *sim, uint32_t link, uint32_t direction,
 void sim_link_dropped(struct sim *sim, uint32_t link, uint32_t direction)
 {
     sim->links[link].dropped = true;
-    for (uint64_t set = sim->world->partitions; set != 0; set &= set - 1) {
+    for (uint64_t set = sim->world->in_force[FAULT_PARTITION]; set != 0; set &= set - 1) {
         uint32_t k = (uint32_t)__builtin_ctzll(set);
         const struct fault *fault = sim_fault(sim, k);
         if (fault->mode == MODE_DROP && fault_goes(fault, direction) &&
@@ -87,7 +52,7 @@ void sim_link_dropped(struct sim *sim, uint32_t link, uint32_t direction)
 void sim_link_latency(struct sim *sim, uint32_t link, uint32_t direction, int64_t *amount_ns,
                       int64_t *jitter_ns)
 {
-    for (uint64_t set = sim->world->latencies; set != 0; set &= set - 1) {
+    for (uint64_t set = sim->world->in_force[FAULT_LATENCY]; set != 0; set &= set - 1) {
         uint32_t k = (uint32_t)__builtin_ctzll(set);
         const struct fault *fault = sim_fault(sim, k);
         if (fault_goes(fault, direction) && fault_touches(sim, k, link)) {
@@ -100,7 +65,7 @@ void sim_link_latency(struct sim *sim, uint32_t link, uint32_t direction, int64_
 
 void sim_actor_lateness(struct sim *sim, uint32_t client, int64_t *amount_ns, int64_t *jitter_ns)
 {
-    for (uint64_t set = sim->world->slows; set != 0; set &= set - 1) {
+    for (uint64_t set = sim->world->in_force[FAULT_SLOW]; set != 0; set &= set - 1) {
         uint32_t k = (uint32_t)__builtin_ctzll(set);
         const struct fault *fault = sim_fault(sim, k);
         if (fault_names_client(fault, client)) {
@@ -114,8 +79,7 @@ void sim_actor_lateness(struct sim *sim, uint32_t client, int64_t *amount_ns, in
 void sim_node_seen(struct sim *sim, uint32_t node, enum fault_kind kind)
 {
     ASSERT(kind == FAULT_STALL || kind == FAULT_REFUSE_WRITES);
-    uint64_t set = kind == FAULT_STALL ? sim->world->stalls : sim->world->refusals;
-    for (; set != 0; set &= set - 1) {
+    for (uint64_t set = sim->world->in_force[kind]; set != 0; set &= set - 1) {
         uint32_t k = (uint32_t)__builtin_ctzll(set);
         sim->world->seen[k] += sim_fault(sim, k)->node_mask >> node & 1;
     }
@@ -177,12 +141,6 @@ static void fault_mend_links(struct sim *sim, uint32_t k)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-static bool fault_is_of_links(const struct fault *fault)
-{
-    return fault->kind == FAULT_PARTITION || fault->kind == FAULT_LATENCY ||
-           fault->kind == FAULT_LOSE_REPLY || fault->kind == FAULT_DELAY_COMMAND;
-}
-
 static void fault_for_each(struct sim *sim, uint32_t k,
                            void (*client_do)(struct sim *, uint32_t, uint32_t),
                            void (*node_do)(struct sim *, uint32_t, uint32_t))
@@ -203,17 +161,14 @@ static void fault_begin(struct sim *sim, uint32_t k)
 {
     const struct fault *fault = sim_fault(sim, k);
     struct sim_world *world = sim->world;
-    uint64_t *set = fault_set(world, (enum fault_kind)fault->kind);
     struct history_event start = fault_event(sim, k, HISTORY_FAULT_START);
     fault_name_targets(fault, &start);
     sim_record(sim, &start);
     world->active |= (uint64_t)1 << k;
     world->begun_ns[k] = world->now_ns;
     world->seen[k] = 0;
-    if (set != NULL) {
-        *set |= (uint64_t)1 << k;
-    }
-    if (fault_is_of_links(fault)) {
+    world->in_force[fault->kind] |= (uint64_t)1 << k;
+    if (fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK)) {
         fault_cut_links(sim, k);
     } else {
         fault_for_each(sim, k, fault_strike_client, fault_strike_node);
@@ -224,12 +179,9 @@ static void fault_end(struct sim *sim, uint32_t k)
 {
     const struct fault *fault = sim_fault(sim, k);
     struct sim_world *world = sim->world;
-    uint64_t *set = fault_set(world, (enum fault_kind)fault->kind);
     world->active &= ~((uint64_t)1 << k);
-    if (set != NULL) {
-        *set &= ~((uint64_t)1 << k);
-    }
-    if (fault_is_of_links(fault)) {
+    world->in_force[fault->kind] &= ~((uint64_t)1 << k);
+    if (fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK)) {
         fault_mend_links(sim, k);
     } else {
         fault_for_each(sim, k, fault_spare_client, fault_spare_node);
@@ -275,7 +227,8 @@ void sim_faults_act(struct sim *sim, struct sim_command *command)
         if (action->type == SCHEDULE_BEGIN) {
             fault_begin(sim, action->fault);
             if (command != NULL && sim_fault(sim, action->fault)->for_ns == 0) {
-                once = bit & (sim->world->losers | sim->world->delays);
+                once = bit & (sim->world->in_force[FAULT_LOSE_REPLY] |
+                              sim->world->in_force[FAULT_DELAY_COMMAND]);
                 fault_strike_command(sim, once, command);
             }
         } else if ((sim->world->active & bit) != 0) {
@@ -284,7 +237,8 @@ void sim_faults_act(struct sim *sim, struct sim_command *command)
     }
     if (command != NULL) {
         bool arrives = command->moment == TRIGGER_ARRIVAL;
-        uint64_t set = arrives ? sim->world->delays : sim->world->losers;
+        uint64_t set = arrives ? sim->world->in_force[FAULT_DELAY_COMMAND]
+                               : sim->world->in_force[FAULT_LOSE_REPLY];
         fault_strike_command(sim, set & ~once, command);
     }
     if (sim->actions.count > 0) {

@@ -31,7 +31,7 @@ static int64_t sim_latency(struct sim *sim, uint32_t link, uint32_t direction)
     const struct scenario *scenario = &sim->plan->scenario;
     int64_t amount_ns = scenario->latency_ns;
     int64_t jitter_ns = scenario->latency_jitter_ns;
-    if (sim->world->latencies != 0) {
+    if (sim->world->in_force[FAULT_LATENCY] != 0) {
         sim_link_latency(sim, link, direction, &amount_ns, &jitter_ns);
     }
     uint32_t nth = sim->links[link].queue[direction].sent++;
@@ -157,7 +157,7 @@ static bool sim_source_waits(struct sim *sim, const struct sim_source *source)
     if (node->freezes > 0) {
         return true;
     }
-    return sim->world->partitions != 0 && sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_HOLD);
+    return sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_HOLD);
 }
 
 /* With one queue per node (tests only) whoever is late makes all others late. */
@@ -197,7 +197,7 @@ static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
     struct sim_message *message = &sim->messages[index];
     struct sim_command command = {
         .link = source->link, .node = node, .message = message, .event = SIM_NO_EVENT};
-    if (sim->world->partitions != 0 && sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_DROP)) {
+    if (sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_DROP)) {
         sim_link_dropped(sim, source->link, SIM_REQUESTS);
         sim_message_give(sim, index);
         sim_queue_arm(sim, source->queue, source->slot);
@@ -320,11 +320,11 @@ void sim_link_pop_reply(struct sim *sim, uint32_t link)
     uint32_t client = sim->links[link].client;
     uint32_t slot = sim_link_slot(sim, link, SIM_REPLIES);
     ASSERT(sim_actor(sim, client)->state != SIM_ACTOR_KILLED);
-    if (sim->world->partitions != 0 && sim_link_cut(sim, link, SIM_REPLIES, MODE_HOLD)) {
+    if (sim_link_cut(sim, link, SIM_REPLIES, MODE_HOLD)) {
         queue->parked = true;
         return;
     }
-    bool vanishes = sim->world->partitions != 0 && sim_link_cut(sim, link, SIM_REPLIES, MODE_DROP);
+    bool vanishes = sim_link_cut(sim, link, SIM_REPLIES, MODE_DROP);
     if (!vanishes) {
         sim_link_replied(sim, &sim->messages[queue->head]);
     }
@@ -427,9 +427,9 @@ static bool sim_link_can_connect(const struct sim *sim, uint32_t link)
         return false;
     }
     for (uint32_t direction = 0; direction < SIM_DIRECTIONS; direction++) {
-        if (sim->world->partitions != 0 && (sim_link_cut(sim, link, direction, MODE_HOLD) ||
-                                            sim_link_cut(sim, link, direction, MODE_DROP) ||
-                                            sim_link_cut(sim, link, direction, MODE_REFUSE))) {
+        if ((sim_link_cut(sim, link, direction, MODE_HOLD) ||
+             sim_link_cut(sim, link, direction, MODE_DROP) ||
+             sim_link_cut(sim, link, direction, MODE_REFUSE))) {
             return false;
         }
     }

@@ -124,7 +124,8 @@ void sim_node_rearm(struct sim *sim, uint32_t node)
 
 static void sim_command_show(struct sim *sim, struct sim_command *command, enum trigger_kind moment)
 {
-    if (!sim->schedule->commands_watched && sim->world->losers == 0 && sim->world->delays == 0) {
+    if (!sim->schedule->commands_watched && sim->world->in_force[FAULT_LOSE_REPLY] == 0 &&
+        sim->world->in_force[FAULT_DELAY_COMMAND] == 0) {
         return;
     }
     struct schedule_sight sight = {

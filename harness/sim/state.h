@@ -45,15 +45,9 @@ struct sim_world {
     bool out_of_time;  /* the clients did not finish by themselves */
     bool overflowed;   /* more messages in flight than there is room for */
     uint32_t clients_left;
-    int64_t deadline_ns; /* of this phase */
-    uint64_t active;     /* bit k: fault k has begun and not ended */
-    uint64_t partitions; /* of these: PARTITION, ... */
-    uint64_t latencies;
-    uint64_t losers; /* LOSE_REPLY */
-    uint64_t delays; /* DELAY_COMMAND */
-    uint64_t slows;
-    uint64_t stalls;
-    uint64_t refusals;
+    int64_t deadline_ns;            /* of this phase */
+    uint64_t active;                /* bit k: fault k has begun and not ended */
+    uint64_t in_force[FAULT_KINDS]; /* of these, by kind */
     int64_t begun_ns[SCENARIO_FAULTS_MAX];
     int64_t seen[SCENARIO_FAULTS_MAX]; /* how much of it was observed; by kind */
     uint32_t message_free;             /* a list of given-back messages */
@@ -398,8 +392,14 @@ uint32_t sim_node_evict(struct sim *sim, uint32_t node, int32_t fault);
 void sim_faults_act(struct sim *sim, struct sim_command *command);
 
 /* Is this direction of a link cut in this mode? */
-bool sim_link_cut(const struct sim *sim, uint32_t link, uint32_t direction,
-                  enum partition_mode mode);
+bool sim_link_cut_by(const struct sim *sim, uint32_t link, uint32_t direction,
+                     enum partition_mode mode);
+static inline bool sim_link_cut(const struct sim *sim, uint32_t link, uint32_t direction,
+                                enum partition_mode mode)
+{
+    return sim->world->in_force[FAULT_PARTITION] != 0 &&
+           sim_link_cut_by(sim, link, direction, mode);
+}
 /* What the latency faults in force add: amount, and jitter to draw from. */
 void sim_link_latency(struct sim *sim, uint32_t link, uint32_t direction, int64_t *amount_ns,
                       int64_t *jitter_ns);

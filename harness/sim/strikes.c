@@ -217,7 +217,7 @@ static void node_refuse(struct sim *sim, uint32_t k, uint32_t index)
     (void)k;
     struct redis_model *model = sim_node_model(sim_node(sim, index));
     redis_model_refuse(model, NULL);
-    for (uint64_t set = sim->world->refusals; set != 0; set &= set - 1) {
+    for (uint64_t set = sim->world->in_force[FAULT_REFUSE_WRITES]; set != 0; set &= set - 1) {
         const struct fault *fault = sim_fault(sim, (uint32_t)__builtin_ctzll(set));
         if ((fault->node_mask >> index & 1) != 0) {
             enum node_error error = (enum node_error)fault->error;

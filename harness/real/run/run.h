@@ -4,8 +4,9 @@
  *     run.c         world_real: prepare, go, heal, audit, end
  *     run_client.c  the clients: processes of our own, or adapters
  *     run_adapter.c what only adapters need
- *     run_fault.c   carries out what the schedule says: clients and links
- *     run_node.c    what faults do to nodes, and how nodes come back
+ *     run_fault.c   carries out what the schedule says, and faults of links
+ *     run_strikes.c table: what each kind of fault does to one client or one node
+ *     run_node.c    how nodes stop, stand still and come back
  *     run_clock.c   the wall clocks of nodes
  *     run_replica.c replicas that lag, for failovers
  *     run_loading.c stands for a server that is loading its data
@@ -202,13 +203,27 @@ void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight
 void run_fault_show(struct run *run, uint32_t k, int32_t node, int64_t observed);
 const struct fault *run_fault_at(const struct run *run, uint32_t k);
 
+/* Record what was observed of it at a client. */
+void run_fault_show_client(struct run *run, uint32_t k, int32_t client, int64_t observed);
+
+/* ---- run_strikes.c ---- */
+/* Is it carried out by the proxies, on links? */
+bool run_strike_is_link(const struct fault *fault);
+void run_strike_client(struct run *run, uint32_t k, int32_t client);
+void run_spare_client(struct run *run, uint32_t k, int32_t client);
+void run_strike_node(struct run *run, uint32_t k, int32_t node);
+void run_spare_node(struct run *run, uint32_t k, int32_t node);
+
 /* ---- run_node.c ---- */
 MUST_USE struct result run_nodes_start(struct run *run, struct text *why);
 MUST_USE struct result run_nodes_wait(struct run *run, struct text *why); /* all up, at first */
 /* Which shims a node needs: only what the plan's faults will do to it. */
 void run_node_needs(const struct run *run, int32_t index, struct node_options *options);
-void run_node_begin(struct run *run, uint32_t k, int32_t node);
-void run_node_end(struct run *run, uint32_t k, int32_t node);
+void run_node_down(struct run *run, uint32_t k, int32_t node);
+void run_node_restart(struct run *run, uint32_t k, int32_t node);
+void run_node_fail_over(struct run *run, uint32_t k, int32_t node);
+void run_node_freeze(struct run *run, uint32_t k, int32_t node);
+void run_node_thaw(struct run *run, uint32_t k, int32_t node);
 void run_nodes_look(struct run *run); /* at those that start; reports those that died */
 bool run_nodes_up(const struct run *run);
 void run_nodes_end(struct run *run);

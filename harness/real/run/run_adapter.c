@@ -56,7 +56,7 @@ static bool run_adapter_needs_clock(const struct run *run, int32_t client)
 {
     for (size_t k = 0; k < run->plan->scenario.fault_count; k++) {
         const struct fault *fault = &run->plan->scenario.faults[k];
-        bool clock = fault->kind == FAULT_CLOCK_JUMP || fault->kind == FAULT_CLOCK_RATE;
+        bool clock = fault_is((enum fault_kind)fault->kind, FAULT_OF_CLOCK);
         if (clock && fault->client_first <= client && client <= fault->client_last) {
             return true;
         }

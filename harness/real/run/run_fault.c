@@ -1,4 +1,4 @@
-/* run_fault.c: carries out what the schedule says: on clients, on links, and on nodes. */
+/* run_fault.c: carries out what the schedule says, and what faults do to links. */
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
@@ -35,29 +35,22 @@ void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight
     run_emit(run, &event);
 }
 
-static void run_fault_show_on(struct run *run, uint32_t k, int32_t client, int32_t node,
-                              int64_t observed)
-{
-    struct run_sight sight = {
-        .f = HISTORY_FAULT_EFFECT,
-        .client = client,
-        .node = node,
-        .observed = observed,
-    };
-    run_fault_record(run, k, &sight);
-}
-
 void run_fault_show(struct run *run, uint32_t k, int32_t node, int64_t observed)
 {
-    run_fault_show_on(run, k, HISTORY_NOBODY, node, observed);
+    run_fault_record(run, k,
+                     &(struct run_sight){.f = HISTORY_FAULT_EFFECT,
+                                         .client = HISTORY_NOBODY,
+                                         .node = node,
+                                         .observed = observed});
 }
 
-/* Faults of links live in the proxies; a stall is one: replies are held. */
-static bool run_fault_is_link(const struct fault *fault)
+void run_fault_show_client(struct run *run, uint32_t k, int32_t client, int64_t observed)
 {
-    return fault->kind == FAULT_LATENCY || fault->kind == FAULT_PARTITION ||
-           fault->kind == FAULT_LOSE_REPLY || fault->kind == FAULT_DELAY_COMMAND ||
-           fault->kind == FAULT_STALL;
+    run_fault_record(run, k,
+                     &(struct run_sight){.f = HISTORY_FAULT_EFFECT,
+                                         .client = client,
+                                         .node = HISTORY_NO_NODE,
+                                         .observed = observed});
 }
 
 /* One client, one node, or nobody in particular. */
@@ -131,8 +124,7 @@ static bool run_link_strikes_message(struct run *run, uint32_t k)
 {
     const struct fault *fault = run_fault_at(run, k);
     bool once = fault->for_ns == 0 && fault->until.kind == TRIGGER_NEVER;
-    bool one = fault->kind == FAULT_LOSE_REPLY || fault->kind == FAULT_DELAY_COMMAND;
-    return run->message != NULL && once && one;
+    return run->message != NULL && once && fault_is((enum fault_kind)fault->kind, FAULT_OF_COMMAND);
 }
 
 static void run_link_strike(struct run *run, uint32_t k)
@@ -150,52 +142,6 @@ static void run_link_strike(struct run *run, uint32_t k)
     loop_alarm_set(&run->links_alarm, loop_now_ns() + NS_PER_MS);
 }
 
-/* ---- clients -------------------------------------------------------------------------------- */
-
-static void run_fault_client_show(struct run *run, uint32_t k, int32_t client, int64_t observed)
-{
-    run_fault_show_on(run, k, client, HISTORY_NO_NODE, observed);
-}
-
-static void run_fault_client_begin(struct run *run, uint32_t k, int32_t client)
-{
-    const struct fault *fault = run_fault_at(run, k);
-    if (run->clients[client].state == RUN_CLIENT_GONE ||
-        run->clients[client].state == RUN_CLIENT_DONE) {
-        return; /* nobody there to be struck: the history shows a fault without an effect */
-    }
-    if (fault->kind == FAULT_PAUSE) {
-        run_client_freeze(run, client);
-    } else if (fault->kind == FAULT_KILL) {
-        run_client_kill(run, client, CAUSE_NONE);
-        run_fault_client_show(run, k, client, 1);
-    } else if (fault->kind == FAULT_SLOW) {
-        run_client_slow(run, client, fault->amount_ns, fault->jitter_ns);
-    } else if (fault->kind == FAULT_CLOCK_JUMP) {
-        run_client_clock(run, client, k, fault->amount_ns,
-                         clock_page_rate_ppm(&run->controls->clients[client].monotonic));
-    } else if (fault->kind == FAULT_CLOCK_RATE) {
-        run_client_clock(run, client, k, 0, fault->rate_ppm);
-    }
-}
-
-static void run_fault_client_end(struct run *run, uint32_t k, int32_t client)
-{
-    const struct fault *fault = run_fault_at(run, k);
-    if (fault->kind == FAULT_PAUSE && run->clients[client].freezes > 0) {
-        run_fault_client_show(run, k, client, loop_now_ns() - run->clients[client].frozen_ns);
-        run_client_thaw(run, client);
-    } else if (fault->kind == FAULT_SLOW) {
-        run_client_slow(run, client, 0, 0);
-        int64_t steps = atomic_load(&run->controls->clients[client].slow_steps);
-        if (steps > 0) {
-            run_fault_client_show(run, k, client, steps);
-        }
-    } else if (fault->kind == FAULT_CLOCK_RATE) {
-        run_client_clock(run, client, k, 0, CLOCK_PAGE_PPM);
-    }
-}
-
 /* ---- actions -------------------------------------------------------------------------------- */
 
 /* The node crashes, or its power goes, after it applied the command and before the reply is out. */
@@ -203,8 +149,7 @@ static bool run_fault_loses_reply(const struct run *run, const struct fault *fau
 {
     return run->message != NULL && run->message->reply != NULL &&
            (fault->node_mask >> run->message->node & 1) != 0 &&
-           (fault->kind == FAULT_CRASH || fault->kind == FAULT_POWER_LOSS ||
-            fault->kind == FAULT_SHUTDOWN);
+           fault_is((enum fault_kind)fault->kind, FAULT_OF_PROCESS);
 }
 
 static void run_fault_begin(struct run *run, uint32_t k)
@@ -213,7 +158,7 @@ static void run_fault_begin(struct run *run, uint32_t k)
     struct run_sight sight = run_fault_sight(fault, HISTORY_FAULT_START);
     run->faults[k].begun_ns = loop_now_ns();
     run_fault_record(run, k, &sight);
-    if (run_fault_is_link(fault)) {
+    if (run_strike_is_link(fault)) {
         if (run_link_strikes_message(run, k)) {
             run_link_strike(run, k);
         } else {
@@ -222,11 +167,11 @@ static void run_fault_begin(struct run *run, uint32_t k)
         return;
     }
     for (int32_t i = fault->client_first; i >= 0 && i <= fault->client_last && !run->over; i++) {
-        run_fault_client_begin(run, k, i);
+        run_strike_client(run, k, i);
     }
     for (int32_t i = 0; i < run->node_count && !run->over; i++) {
         if ((fault->node_mask >> i & 1) != 0) {
-            run_node_begin(run, k, i);
+            run_strike_node(run, k, i);
         }
     }
     if (run_fault_loses_reply(run, fault)) {
@@ -238,7 +183,7 @@ static void run_fault_end(struct run *run, uint32_t k)
 {
     const struct fault *fault = run_fault_at(run, k);
     int64_t ended_ns = loop_now_ns(); /* before what it held goes on */
-    if (run_fault_is_link(fault)) {
+    if (run_strike_is_link(fault)) {
         bool struck_message = run->faults[k].links_pending;
         if (!struck_message) {
             proxy_fault_end(run->proxy, k);
@@ -246,12 +191,12 @@ static void run_fault_end(struct run *run, uint32_t k)
         }
     }
     for (int32_t i = fault->client_first;
-         !run_fault_is_link(fault) && i >= 0 && i <= fault->client_last; i++) {
-        run_fault_client_end(run, k, i);
+         !run_strike_is_link(fault) && i >= 0 && i <= fault->client_last; i++) {
+        run_spare_client(run, k, i);
     }
-    for (int32_t i = 0; i < run->node_count && !run_fault_is_link(fault); i++) {
+    for (int32_t i = 0; i < run->node_count && !run_strike_is_link(fault); i++) {
         if ((fault->node_mask >> i & 1) != 0) {
-            run_node_end(run, k, i);
+            run_spare_node(run, k, i);
         }
     }
     struct run_sight sight = run_fault_sight(fault, HISTORY_FAULT_END);

@@ -23,7 +23,7 @@ void run_node_needs(const struct run *run, int32_t index, struct node_options *o
         if ((fault->node_mask >> index & 1) == 0) {
             continue;
         }
-        if (fault->kind == FAULT_CLOCK_JUMP || fault->kind == FAULT_CLOCK_RATE) {
+        if (fault_is((enum fault_kind)fault->kind, FAULT_OF_CLOCK)) {
             options->fake_clock = true;
         }
         if (fault->kind == FAULT_POWER_LOSS && options->fsync != FSYNC_NONE) {
@@ -233,7 +233,7 @@ void run_nodes_look(struct run *run)
                    loop_now_ns() + (starting ? RUN_NODE_POLL_US * NS_PER_US : NS_PER_S / 4));
 }
 
-static void run_node_down(struct run *run, uint32_t k, int32_t node)
+void run_node_down(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
     enum fault_kind kind = (enum fault_kind)run_fault_at(run, k)->kind;
@@ -265,8 +265,9 @@ static void run_node_down(struct run *run, uint32_t k, int32_t node)
     proxy_node_set(run->proxy, node, (uint16_t)run->nowhere_port);
 }
 
-static void run_node_restart(struct run *run, int32_t node)
+void run_node_restart(struct run *run, uint32_t k, int32_t node)
 {
+    (void)k;
     struct run_node *target = &run->nodes[node];
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
@@ -279,7 +280,7 @@ static void run_node_restart(struct run *run, int32_t node)
 }
 
 /* The node dies, its replica takes over; what that has is asked once all replies are in. */
-static void run_node_fail_over(struct run *run, uint32_t k, int32_t node)
+void run_node_fail_over(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
     int64_t now_ns = loop_now_ns();
@@ -297,7 +298,7 @@ static void run_node_fail_over(struct run *run, uint32_t k, int32_t node)
 
 /* ---- frozen --------------------------------------------------------------------------------- */
 
-static void run_node_freeze(struct run *run, uint32_t k, int32_t node)
+void run_node_freeze(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
     char memory[WHY_BYTES];
@@ -315,7 +316,7 @@ static void run_node_freeze(struct run *run, uint32_t k, int32_t node)
     }
 }
 
-static void run_node_thaw(struct run *run, uint32_t k, int32_t node)
+void run_node_thaw(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
     if (target->freezes == 0 || --target->freezes > 0) {
@@ -336,45 +337,5 @@ static void run_node_thaw(struct run *run, uint32_t k, int32_t node)
     }
     if (target->clock_fault != HISTORY_NO_FAULT && target->node.state == NODE_UP) {
         run_clock_show(run, node);
-    }
-}
-
-/* ---- by kind -------------------------------------------------------------------------------- */
-
-void run_node_begin(struct run *run, uint32_t k, int32_t node)
-{
-    const struct fault *fault = run_fault_at(run, k);
-    if (fault->kind == FAULT_PAUSE) {
-        run_node_freeze(run, k, node);
-    } else if (fault->kind == FAULT_CRASH || fault->kind == FAULT_POWER_LOSS ||
-               fault->kind == FAULT_SHUTDOWN) {
-        run_node_down(run, k, node);
-    } else if (fault->kind == FAULT_CLOCK_JUMP) {
-        run_clock_jump(run, k, node);
-    } else if (fault->kind == FAULT_CLOCK_RATE) {
-        run_clock_rate(run, k, node, fault->rate_ppm);
-    } else if (fault->kind == FAULT_REFUSE_WRITES) {
-        run_order_refuse(run, k, node);
-    } else if (fault->kind == FAULT_SCRIPT_FLUSH) {
-        run_order_flush_scripts(run, k, node);
-    } else if (fault->kind == FAULT_EVICT) {
-        run_order_evict(run, k, node);
-    } else if (fault->kind == FAULT_FAILOVER) {
-        run_node_fail_over(run, k, node);
-    }
-}
-
-void run_node_end(struct run *run, uint32_t k, int32_t node)
-{
-    const struct fault *fault = run_fault_at(run, k);
-    if (fault->kind == FAULT_PAUSE) {
-        run_node_thaw(run, k, node);
-    } else if (fault->kind == FAULT_CRASH || fault->kind == FAULT_POWER_LOSS ||
-               fault->kind == FAULT_SHUTDOWN) {
-        run_node_restart(run, node);
-    } else if (fault->kind == FAULT_CLOCK_RATE) {
-        run_clock_rate(run, k, node, CLOCK_PAGE_PPM);
-    } else if (fault->kind == FAULT_REFUSE_WRITES) {
-        run_order_accept(run, k, node);
     }
 }
