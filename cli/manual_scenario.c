@@ -41,7 +41,8 @@ static void print_key(const struct scenario_key *key)
 
 static void print_rule(enum fault_kind kind)
 {
-    const struct fault_rule *rule = &fault_rules[kind];
+    const struct fault_trait *trait = fault_trait_of(kind);
+    struct fault_rule rule = fault_rule_of(kind);
     char memory[KEY_TEXT_BYTES];
     struct text text = text_over(memory, sizeof memory);
     const char *comma = "";
@@ -49,16 +50,17 @@ static void print_rule(enum fault_kind kind)
     text_add(&text, "Strikes");
     static const char *const struck[] = {"clients", "nodes", "links"};
     for (size_t i = 0; i < sizeof struck / sizeof struck[0]; i++) {
-        if ((rule->strikes >> i & 1u) != 0) {
+        if ((trait->nature >> i & 1u) != 0) {
             text_add(&text, "%s %s", comma, struck[i]);
             comma = " or";
         }
     }
-    text_add(&text, rule->lasts ? "; lasts" : "; happens once");
+    text_add(&text, trait->life == FAULT_LASTS ? "; lasts" : "; happens once");
     for (int required = 1; required >= 0; required--) {
+        uint32_t keys = required == 1 ? rule.required : rule.allowed & ~rule.required;
         comma = required == 1 ? "; needs " : "; takes ";
         for (size_t i = 0; i < FAULT_KEYS; i++) {
-            if (((required == 1 ? rule->required : rule->allowed) >> i & 1u) != 0) {
+            if ((keys >> i & 1u) != 0) {
                 text_add(&text, "%s`%s`", comma, fault_keys[i].path);
                 comma = ", ";
             }

@@ -86,7 +86,8 @@ extern const struct scenario_key fault_keys[FAULT_KEYS];
 /* Which keys a fault takes, by its row in history/event.h. */
 struct fault_rule {
     uint32_t required; /* bit k: enum fault_key k */
-    uint32_t allowed;  /* beside at, on, nth, do and, where it lasts, for, until, until_nth */
+    uint32_t
+        allowed; /* these too; beside at, on, nth, do and, where it lasts, for, until, until_nth */
 };
 
 struct fault_rule fault_rule_of(enum fault_kind kind);
