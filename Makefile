@@ -100,6 +100,7 @@ test-run: picklock arrows tidy purity
 	@$(MAKE) --no-print-directory unit
 	@python3 tests/command/run.py ./picklock
 	@python3 tests/adapters/run.py ./picklock
+	@python3 tests/shards/run.py ./picklock
 	@python3 tests/packages/run.py
 	@tools/suite.sh ./picklock
 

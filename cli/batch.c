@@ -17,17 +17,22 @@
 /* Kept folders of one batch: a thousand failing seeds need not fill the disk. */
 enum { BATCH_KEPT_MAX = 10 };
 
-/* A report is sent without the unused end of its sentences, behind its size. */
-static void batch_send(int fd, const struct run_report *report)
+size_t batch_report_encode(const struct run_report *report, char bytes[BATCH_REPORT_BYTES_MAX])
 {
-    char bytes[BATCH_REPORT_BYTES_MAX];
     size_t size = offsetof(struct run_report, sentences) + strlen(report->sentences) + 1;
     uint32_t prefix = (uint32_t)size;
     memcpy(bytes, &prefix, sizeof prefix);
     memcpy(bytes + sizeof prefix, report, size);
+    return size + sizeof prefix;
+}
+
+static void batch_send(int fd, const struct run_report *report)
+{
+    char bytes[BATCH_REPORT_BYTES_MAX];
+    size_t size = batch_report_encode(report, bytes);
     size_t sent = 0;
-    while (sent < size + sizeof prefix) {
-        ssize_t wrote = write(fd, bytes + sent, size + sizeof prefix - sent);
+    while (sent < size) {
+        ssize_t wrote = write(fd, bytes + sent, size - sent);
         if (wrote < 0 && errno != EINTR) {
             _exit(3); /* nobody listens any more */
         }
@@ -87,6 +92,7 @@ static struct result batch_move(const struct batch *batch, const char *directory
 static void batch_one(const struct batch *batch, uint32_t index, bool may_keep,
                       struct run_report *report)
 {
+    uint64_t run = batch->slice.run_first + index * batch->slice.stride;
     char directory[FILES_PATH_BYTES];
     char memory[RUN_SENTENCES_BYTES];
     struct text why = text_over(memory, sizeof memory);
@@ -95,7 +101,7 @@ static void batch_one(const struct batch *batch, uint32_t index, bool may_keep,
     struct run_request request = {
         .scenario = batch->scenario,
         .world = batch->world,
-        .seed = batch->same_seed ? batch->seed : batch->seed + index,
+        .seed = agenda_seed(batch->order, run),
         .time_scale_ppm = batch->time_scale_ppm,
         .adapter = batch->adapter,
         .directory = directory,
@@ -129,7 +135,7 @@ static void batch_one(const struct batch *batch, uint32_t index, bool may_keep,
         (void)snprintf(report->sentences, sizeof report->sentences, "%s\n", why.data);
         folder_remove(directory);
     }
-    report->run = batch->number + index;
+    report->run = run + 1;
 }
 
 _Noreturn void batch_child(const struct batch *batch, int pipe_fd)
@@ -143,7 +149,7 @@ _Noreturn void batch_child(const struct batch *batch, int pipe_fd)
         _exit(3);
     }
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < batch->runs; i++) {
+    for (uint32_t i = 0; i < batch->slice.runs; i++) {
         static struct run_report report;
         batch_one(batch, i, kept < BATCH_KEPT_MAX, &report);
         kept += report.kept;

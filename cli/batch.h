@@ -2,15 +2,14 @@
 #ifndef CLI_BATCH_H
 #define CLI_BATCH_H
 
+#include "cli/agenda.h"
 #include "cli/run_one.h"
 
 struct batch {
     const struct scenario *scenario;
     const struct world *world;
-    uint64_t seed;   /* of the first run */
-    uint32_t runs;   /* how many */
-    uint32_t number; /* of the first run, from 1 */
-    bool same_seed;  /* every run has the same seed; else each has the next one */
+    const struct agenda_order *order;
+    struct agenda_slice slice; /* which runs */
     const char *adapter;
     int64_t time_scale_ppm;
     enum run_keep keep;
@@ -21,6 +20,11 @@ struct batch {
 /* Run the batch, writing a report a run to the pipe; does not return. */
 _Noreturn void batch_child(const struct batch *batch, int pipe_fd);
 
+enum { BATCH_REPORT_BYTES_MAX = (int)sizeof(struct run_report) + 8 };
+
+/* Put a report into bytes, without the unused end of its sentences; gives their number. */
+size_t batch_report_encode(const struct run_report *report, char bytes[BATCH_REPORT_BYTES_MAX]);
+
 /*
  * Read what a child wrote: reports, one after the other, as they were sent.
  *
@@ -30,7 +34,5 @@ _Noreturn void batch_child(const struct batch *batch, int pipe_fd);
  * Returns its size in the stream, or 0 if more must arrive first.
  */
 size_t batch_report_decode(const char *bytes, size_t length, struct run_report *report);
-
-enum { BATCH_REPORT_BYTES_MAX = (int)sizeof(struct run_report) + 8 };
 
 #endif

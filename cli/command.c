@@ -14,6 +14,7 @@
 static const struct subcommand subcommands[] = {
     {"run", "run scenarios, check them, compare with what they expect", &run_argp, command_run},
     {"check", "judge a history recorded anywhere", &check_argp, command_check},
+    {"merge", "put together what the shards of a search left", &merge_argp, command_merge},
     {"show", "tell the story of a run or a history", &show_argp, command_show},
     {"replay", "run a stored failure again, byte for byte", &replay_argp, command_replay},
     {"convert", "write a history in another format, such as Jepsen's EDN", &convert_argp,

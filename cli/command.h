@@ -47,6 +47,7 @@ int command_dispatch(int argc, char **argv);
 
 extern const struct argp run_argp;
 extern const struct argp check_argp;
+extern const struct argp merge_argp;
 extern const struct argp show_argp;
 extern const struct argp replay_argp;
 extern const struct argp convert_argp;
@@ -61,6 +62,7 @@ extern const struct argp completion_argp;
 
 int command_run(int argc, char **argv);
 int command_check(int argc, char **argv);
+int command_merge(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_replay(int argc, char **argv);
 int command_convert(int argc, char **argv);

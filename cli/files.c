@@ -1,9 +1,11 @@
 /* files.c: finding scenario files, and the folders that runs write to. */
 #include "cli/files.h"
 
+#include "base/assert.h"
 #include "base/foreign.h"
 #include "checker/check.h"
 #include "cli/command.h"
+#include "cli/hash.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -12,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ERRORS_BYTES = 64 * 1024 };
+enum { ERRORS_BYTES = 64 * 1024, CONTENT_BYTES = 256 * 1024 };
 
 /* The problems of all files so far; printed as they come. */
 struct loading {
@@ -22,6 +24,16 @@ struct loading {
     struct text errors;
     size_t broken;
 };
+
+/* The same for files that say the same, however they are laid out. */
+static uint64_t content_hash(const struct scenario *scenario)
+{
+    static char memory[CONTENT_BYTES];
+    struct text canonical = text_over(memory, sizeof memory);
+    scenario_print(scenario, &canonical);
+    ASSERT(!canonical.cut);
+    return hash_bytes(0, canonical.data, canonical.length);
+}
 
 static struct result loading_read(struct loading *loading, const char *path, struct text *why)
 {
@@ -39,6 +51,7 @@ static struct result loading_read(struct loading *loading, const char *path, str
         loading->broken++;
         return RESULT_OK;
     }
+    loading->scenarios->contents[loading->scenarios->count] = content_hash(scenario);
     loading->scenarios->count++;
     return RESULT_OK;
 }
@@ -172,7 +185,8 @@ struct result scenarios_load(char *const *paths, size_t path_count, struct arena
     char *errors = arena_take(arena, ERRORS_BYTES);
     scenarios->count = 0;
     scenarios->list = arena_take(arena, FILES_SCENARIOS_MAX * sizeof *scenarios->list);
-    if (errors == NULL || scenarios->list == NULL) {
+    scenarios->contents = arena_take(arena, FILES_SCENARIOS_MAX * sizeof *scenarios->contents);
+    if (errors == NULL || scenarios->list == NULL || scenarios->contents == NULL) {
         text_add(why, "out of memory for %d scenarios", (int)FILES_SCENARIOS_MAX);
         return result_error(ERROR_IO);
     }
@@ -209,6 +223,56 @@ struct result folder_make(const char *path, struct text *why)
         }
     }
     return RESULT_OK;
+}
+
+static struct result file_copy(const char *from, const char *to, struct text *why)
+{
+    static char bytes[64 * 1024];
+    FILE *source = fopen(from, "re");
+    FILE *copy = source != NULL ? fopen(to, "we") : NULL;
+    bool copied = copy != NULL;
+    size_t got;
+    while (copied && (got = fread(bytes, 1, sizeof bytes, source)) > 0) {
+        copied = fwrite(bytes, 1, got, copy) == got;
+    }
+    copied = copied && !ferror(source);
+    int error = errno;
+    if (copy != NULL && fclose(copy) != 0) {
+        copied = false;
+        error = errno;
+    }
+    if (source != NULL) {
+        (void)fclose(source);
+    }
+    if (!copied) {
+        text_add(why, "cannot copy %s to %s: %s", from, to, strerror(error));
+        return result_error(ERROR_IO);
+    }
+    return RESULT_OK;
+}
+
+struct result folder_copy(const char *from, const char *to, struct text *why)
+{
+    char copy[FILES_PATH_BYTES];
+    char target[2 * FILES_PATH_BYTES];
+    (void)snprintf(copy, sizeof copy, "%s", from);
+    char *roots[] = {copy, NULL};
+    struct result result = folder_make(to, why);
+    FTS *walk = result_failed(result) ? NULL : fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    FTSENT *entry = walk != NULL ? fts_read(walk) : NULL;
+    for (; entry != NULL && !result_failed(result); entry = fts_read(walk)) {
+        const char *below = entry->fts_path + strlen(copy);
+        (void)snprintf(target, sizeof target, "%s%s", to, below);
+        if (entry->fts_info == FTS_D && entry->fts_level > 0) {
+            result = folder_make(target, why);
+        } else if (entry->fts_info == FTS_F) {
+            result = file_copy(entry->fts_path, target, why);
+        }
+    }
+    if (walk != NULL) {
+        (void)fts_close(walk);
+    }
+    return result;
 }
 
 void folder_remove(const char *path)

@@ -12,6 +12,7 @@ enum { FILES_SCENARIOS_MAX = 4096, FILES_PATH_BYTES = 4096 };
 struct scenario_list {
     size_t count;
     struct scenario *list; /* in the arena */
+    uint64_t *contents;    /* in the arena: a hash of each in its canonical form */
 };
 
 /*
@@ -25,6 +26,9 @@ MUST_USE struct result scenarios_load(char *const *paths, size_t path_count, str
 
 /* Make a folder and those above it. */
 MUST_USE struct result folder_make(const char *path, struct text *why);
+
+/* Copy a folder's plain files and folders to `to`, which is made; what is there is replaced. */
+MUST_USE struct result folder_copy(const char *from, const char *to, struct text *why);
 
 /* Remove a folder with all that is in it; nothing happens if it is not there. */
 void folder_remove(const char *path);

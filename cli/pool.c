@@ -4,6 +4,8 @@
 #include "base/assert.h"
 #include "cli/batch.h"
 #include "cli/progress.h"
+#include "cli/shard.h"
+#include "cli/slices.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +23,7 @@ enum {
     POOL_BATCH_RUNS_MAX = 4096,
     POOL_STOP_SECONDS = 10,
     POOL_BUFFER_BYTES = 64 * 1024,
+    POOL_WAITING_BYTES_MAX = 256 << 20, /* reports that wait for one that comes before them */
     POOL_ORPHAN_LOOK_NS = 2000000,
     POOL_ORPHAN_LOOKS = 2500, /* 5 s: a guard needs some hundredths */
 };
@@ -29,10 +32,9 @@ struct pool_child {
     pid_t pid;     /* 0: the slot is free */
     pid_t stopped; /* that it had when all were told to stop */
     int fd;
-    size_t group;
-    uint32_t runs_due; /* reports that have not come yet */
-    uint32_t next_run; /* number of the run it is at */
-    uint64_t next_seed;
+    struct agenda_slice plan;
+    uint32_t runs_done;  /* reports of it that have come */
+    struct slice *slice; /* where they wait for their turn */
     size_t length;
     char buffer[POOL_BUFFER_BYTES];
 };
@@ -42,10 +44,11 @@ struct pool {
     struct report *report;
     struct report_group *groups;
     size_t group_count;
-    size_t worlds;     /* 1 or 2 */
-    size_t group_next; /* the group that the next batch belongs to */
-    uint32_t run_next; /* runs of it that are handed out already */
-    size_t printed;    /* groups that are reported */
+    struct agenda agenda;
+    bool all_given;    /* the agenda has no more */
+    uint32_t share[2]; /* runs of a batch, by world */
+    struct slices slices;
+    size_t printed; /* groups that are reported */
     size_t disagreements;
     size_t children; /* running */
     uint64_t runs_done;
@@ -75,37 +78,6 @@ static const struct world *pool_world(const char *name)
     return strcmp(name, world_sim.name) == 0 ? &world_sim : &world_real;
 }
 
-/* The next batch to run: one real run, or a share of the seeds in the simulator. */
-static struct batch pool_batch(const struct pool *pool)
-{
-    const struct pool_order *order = pool->order;
-    const struct report_group *group = &pool->groups[pool->group_next];
-    bool same_seed = order->seed_first == order->seed_last;
-    uint32_t left = group->runs_planned - pool->run_next;
-    uint32_t share = group->runs_planned / (order->jobs * 4) + 1;
-    uint32_t runs = pool_world(group->world) == &world_real ? 1 : share;
-    runs = runs < POOL_BATCH_RUNS_MAX ? runs : POOL_BATCH_RUNS_MAX;
-    uint32_t seeds = (uint32_t)(order->seed_last - order->seed_first + 1);
-    uint32_t offset = pool->run_next % seeds;
-    runs = runs < left ? runs : left;
-    if (!same_seed && runs > seeds - offset) {
-        runs = seeds - offset; /* the next repetition begins with the first seed again */
-    }
-    return (struct batch){
-        .scenario = group->scenario,
-        .world = pool_world(group->world),
-        .seed = same_seed ? order->seed_first : order->seed_first + offset,
-        .runs = runs,
-        .number = pool->run_next + 1,
-        .same_seed = same_seed,
-        .adapter = order->adapter,
-        .time_scale_ppm = order->time_scale_ppm,
-        .keep = order->keep,
-        .stop_at_first = order->stop_at_first,
-        .out = order->out,
-    };
-}
-
 static struct pool_child *pool_free_slot(struct pool *pool)
 {
     for (uint32_t i = 0; i < pool->order->jobs; i++) {
@@ -116,44 +88,64 @@ static struct pool_child *pool_free_slot(struct pool *pool)
     return NULL;
 }
 
+/* The child's side of the fork. */
+static _Noreturn void pool_child_run(const struct pool *pool, const struct agenda_slice *plan,
+                                     const int ends[2])
+{
+    const struct pool_order *order = pool->order;
+    const struct report_group *group = &pool->groups[plan->group];
+    struct batch batch = {
+        .scenario = group->scenario,
+        .world = pool_world(group->world),
+        .order = &order->runs,
+        .slice = *plan,
+        .adapter = order->adapter,
+        .time_scale_ppm = order->time_scale_ppm,
+        .keep = order->keep,
+        .stop_at_first = order->stop_at_first,
+        .out = order->out,
+    };
+    pool_signals(SIG_DFL);
+    (void)close(ends[0]);
+    for (uint32_t i = 0; i < order->jobs; i++) {
+        if (pool->slots[i].pid != 0) {
+            (void)close(pool->slots[i].fd);
+        }
+    }
+    batch_child(&batch, ends[1]);
+}
+
+/* Begin the next batch, if there is one: one real run, or a share of the seeds in the simulator. */
 static struct result pool_start(struct pool *pool, struct pool_child *slot, struct text *why)
 {
-    struct batch batch = pool_batch(pool);
+    struct agenda_slice plan;
     int ends[2];
+    if (!agenda_next(&pool->agenda, pool->share, &plan)) {
+        pool->all_given = true;
+        return RESULT_OK;
+    }
+    struct slice *slice = slices_begin(&pool->slices, plan.group);
+    if (slice == NULL) {
+        text_add(why, "out of memory for the results");
+        return result_error(ERROR_IO);
+    }
     if (pipe2(ends, O_CLOEXEC) != 0) {
         text_add(why, "cannot make a pipe: %s", strerror(errno));
         return result_error(ERROR_ENVIRONMENT);
     }
     fflush(NULL); /* or the child would write what is still buffered a second time */
     pid_t pid = fork();
+    if (pid == 0) {
+        pool_child_run(pool, &plan, ends);
+    }
+    (void)close(ends[1]);
     if (pid < 0) {
+        (void)close(ends[0]);
         text_add(why, "cannot start a process: %s", strerror(errno));
         return result_error(ERROR_ENVIRONMENT);
     }
-    if (pid == 0) {
-        pool_signals(SIG_DFL);
-        (void)close(ends[0]);
-        for (uint32_t i = 0; i < pool->order->jobs; i++) {
-            if (pool->slots[i].pid != 0) {
-                (void)close(pool->slots[i].fd);
-            }
-        }
-        batch_child(&batch, ends[1]);
-    }
-    (void)close(ends[1]);
-    slot->pid = pid;
-    slot->fd = ends[0];
-    slot->group = pool->group_next;
-    slot->runs_due = batch.runs;
-    slot->next_run = batch.number;
-    slot->next_seed = batch.seed;
-    slot->length = 0;
+    *slot = (struct pool_child){.pid = pid, .fd = ends[0], .plan = plan, .slice = slice};
     pool->children++;
-    pool->run_next += batch.runs;
-    if (pool->run_next == pool->groups[pool->group_next].runs_planned) {
-        pool->group_next++;
-        pool->run_next = 0;
-    }
     return RESULT_OK;
 }
 
@@ -166,78 +158,100 @@ static void pool_print(struct pool *pool)
             return;
         }
         progress_clear(&pool->progress);
-        report_group(pool->report, group);
+        if (group->runs > 0) {
+            report_group(pool->report, group);
+        }
         pool->printed++;
-        if (pool->worlds == 2 && pool->printed % 2 == 0) {
+        if (pool->order->runs.worlds == 2 && pool->printed % 2 == 0) {
             pool->disagreements += report_disagreement(pool->report, group - 1, group);
         }
     }
 }
 
-static void pool_take(struct pool *pool, struct pool_child *child, const struct run_report *run)
+/* Tell of every report whose turn has come. */
+static struct result pool_settle(struct pool *pool, struct text *why)
 {
-    struct report_group *group = &pool->groups[child->group];
-    ASSERT(child->runs_due > 0);
-    child->runs_due--;
-    child->next_run = run->run + 1;
-    child->next_seed = run->seed + (pool->order->seed_first != pool->order->seed_last);
+    static struct run_report run;
+    size_t group;
+    while (slices_take(&pool->slices, &group, &run)) {
+        report_add(&pool->groups[group], &run);
+        TRY(report_run(pool->report, &pool->groups[group], &run, why));
+        pool_print(pool);
+    }
+    return RESULT_OK;
+}
+
+static struct result pool_take(struct pool *pool, struct pool_child *child,
+                               const struct run_report *run, struct text *why)
+{
+    ASSERT(child->runs_done < child->plan.runs);
+    child->runs_done++;
     pool->runs_done++;
     pool->interrupted = pool->interrupted || run->status == RUN_INTERRUPTED;
-    report_add(group, run);
-    report_run(pool->report, group, run);
-    pool_print(pool);
+    return slice_add(&pool->slices, child->slice, run, why);
 }
 
 /* The child is gone before all its reports came: each run that is missing is an error. */
-static void pool_mourn(struct pool *pool, struct pool_child *child, int status)
+static struct result pool_mourn(struct pool *pool, struct pool_child *child, int status,
+                                struct text *why)
 {
-    while (child->runs_due > 0 && !pool->interrupted) {
+    while (child->runs_done < child->plan.runs && !pool->interrupted) {
         static struct run_report run;
+        uint64_t number = child->plan.run_first + child->runs_done * child->plan.stride;
         memset(&run, 0, sizeof run);
         run.status = RUN_ERROR;
         run.error = ERROR_ENVIRONMENT;
-        run.seed = child->next_seed;
-        run.run = child->next_run;
+        run.seed = agenda_seed(&pool->order->runs, number);
+        run.run = number + 1;
         struct text text = text_over(run.sentences, sizeof run.sentences);
         text_add(&text,
                  "the process of this run %s %d before it reported; if picklock's own "
                  "assertion stands above, please report it as a bug\n",
                  WIFSIGNALED(status) ? "was killed by signal" : "ended with code",
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-        pool_take(pool, child, &run);
+        TRY(pool_take(pool, child, &run, why));
     }
+    return RESULT_OK;
 }
 
-static void pool_read(struct pool *pool, struct pool_child *child)
+/* The child has nothing more to say. */
+static struct result pool_end(struct pool *pool, struct pool_child *child, struct text *why)
 {
-    ssize_t got =
-        read(child->fd, child->buffer + child->length, sizeof child->buffer - child->length);
-    if (got < 0 && errno == EINTR) {
-        return;
-    }
-    if (got > 0) {
-        child->length += (size_t)got;
-        size_t used = 0;
-        static struct run_report run;
-        for (;;) {
-            size_t size = batch_report_decode(child->buffer + used, child->length - used, &run);
-            if (size == 0) {
-                break;
-            }
-            used += size;
-            pool_take(pool, child, &run);
-        }
-        memmove(child->buffer, child->buffer + used, child->length - used);
-        child->length -= used;
-        return;
-    }
     int status = 0;
     while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
     }
     (void)close(child->fd);
-    pool_mourn(pool, child, status);
     child->pid = 0;
     pool->children--;
+    TRY(pool_mourn(pool, child, status, why));
+    slice_end(child->slice);
+    return pool_settle(pool, why);
+}
+
+static struct result pool_read(struct pool *pool, struct pool_child *child, struct text *why)
+{
+    static struct run_report run;
+    ssize_t got =
+        read(child->fd, child->buffer + child->length, sizeof child->buffer - child->length);
+    if (got < 0 && errno == EINTR) {
+        return RESULT_OK;
+    }
+    if (got <= 0) {
+        return pool_end(pool, child, why);
+    }
+    child->length += (size_t)got;
+    size_t used = 0;
+    for (;;) {
+        size_t size = batch_report_decode(child->buffer + used, child->length - used, &run);
+        if (size == 0) {
+            break;
+        }
+        used += size;
+        TRY(pool_take(pool, child, &run, why));
+    }
+    memmove(child->buffer, child->buffer + used, child->length - used);
+    child->length -= used;
+    return pool_settle(pool, why);
 }
 
 static void pool_kill(struct pool *pool, int number)
@@ -249,7 +263,7 @@ static void pool_kill(struct pool *pool, int number)
     }
 }
 
-static void pool_wait(struct pool *pool)
+static struct result pool_wait(struct pool *pool, struct text *why)
 {
     struct pollfd fds[POOL_JOBS_MAX];
     struct pool_child *owners[POOL_JOBS_MAX];
@@ -261,13 +275,14 @@ static void pool_wait(struct pool *pool)
         }
     }
     if (poll(fds, count, 200) <= 0) {
-        return;
+        return RESULT_OK;
     }
     for (nfds_t i = 0; i < count; i++) {
         if (fds[i].revents != 0) {
-            pool_read(pool, owners[i]);
+            TRY(pool_read(pool, owners[i], why));
         }
     }
+    return RESULT_OK;
 }
 
 /*
@@ -313,10 +328,14 @@ static void pool_reap_orphans(struct pool *pool)
     }
 }
 
-static struct result pool_stop(struct pool *pool, struct text *why)
+/* Stop every child and wait for what it leaves behind. What still comes of them is told if it can
+ * be. */
+static void pool_stop(struct pool *pool)
 {
     struct timespec start;
     struct timespec now;
+    char memory[WHY_BYTES];
+    struct text untold = text_over(memory, sizeof memory);
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     pool->interrupted = true;
     for (uint32_t i = 0; i < pool->order->jobs; i++) {
@@ -324,7 +343,7 @@ static struct result pool_stop(struct pool *pool, struct text *why)
     }
     pool_kill(pool, SIGTERM);
     while (pool->children > 0) {
-        pool_wait(pool);
+        result_ignore(pool_wait(pool, &untold), "why the runs are stopped is told already");
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
         if (now.tv_sec - start.tv_sec > POOL_STOP_SECONDS) {
             pool_kill(pool, SIGKILL);
@@ -337,44 +356,68 @@ static struct result pool_stop(struct pool *pool, struct text *why)
         }
     }
     progress_clear(&pool->progress);
+}
+
+static struct result pool_interrupt(const struct pool *pool, struct text *why)
+{
     text_add(why, "interrupted after %" PRIu64 " runs; nothing was left running", pool->runs_done);
     return result_error(ERROR_INTERRUPTED);
 }
 
+static bool pool_may_start(const struct pool *pool)
+{
+    return !pool->all_given && (pool->slices.bytes < POOL_WAITING_BYTES_MAX || pool->children == 0);
+}
+
 static struct result pool_loop(struct pool *pool, struct text *why)
 {
-    while (pool->group_next < pool->group_count || pool->children > 0) {
+    while (!pool->all_given || pool->children > 0) {
         if (pool_signal != 0 || pool->interrupted) {
-            return pool_stop(pool, why);
+            return pool_interrupt(pool, why);
         }
         struct pool_child *slot = pool_free_slot(pool);
-        if (slot != NULL && pool->group_next < pool->group_count) {
+        if (slot != NULL && pool_may_start(pool)) {
             TRY(pool_start(pool, slot, why));
             continue;
         }
         progress_show(&pool->progress, pool->runs_done, pool->children);
-        pool_wait(pool);
+        TRY(pool_wait(pool, why));
         pool_reap_orphans(pool);
     }
     progress_clear(&pool->progress);
     if (pool->interrupted) {
-        return pool_stop(pool, why);
+        return pool_interrupt(pool, why);
     }
     pool_wait_orphans();
     return RESULT_OK;
 }
 
+/* The groups, how many runs each has, and how many of them one batch takes. */
 static void pool_plan(struct pool *pool)
 {
     const struct pool_order *order = pool->order;
-    uint64_t seeds = order->seed_last - order->seed_first + 1;
+    uint64_t most = 0;
+    uint64_t total = 0;
+    agenda_init(&pool->agenda, &order->runs);
     for (size_t i = 0; i < pool->group_count; i++) {
         struct report_group *group = &pool->groups[i];
-        group->scenario = &order->scenarios->list[i / pool->worlds];
-        bool sim = order->sim && (pool->worlds == 1 || i % 2 == 0);
+        bool sim = order->sim && (order->runs.worlds == 1 || i % 2 == 0);
+        group->scenario = &order->scenarios->list[i / order->runs.worlds];
+        group->time_scale_ppm = order->time_scale_ppm;
+        group->content = order->scenarios->contents[i / order->runs.worlds];
         group->world = sim ? world_sim.name : world_real.name;
-        group->runs_planned = (uint32_t)(seeds * order->repeat);
+        group->runs_planned = agenda_runs(&order->runs, i);
+        most = group->runs_planned > most ? group->runs_planned : most;
+        total += group->runs_planned;
     }
+    uint64_t share = most / (order->jobs * 4) + 1;
+    for (size_t world = 0; world < order->runs.worlds; world++) {
+        bool sim = pool_world(pool->groups[world].world) == &world_sim;
+        pool->share[world] = !sim                          ? 1
+                             : share < POOL_BATCH_RUNS_MAX ? (uint32_t)share
+                                                           : POOL_BATCH_RUNS_MAX;
+    }
+    progress_init(&pool->progress, total);
 }
 
 struct result pool_run(const struct pool_order *order, struct arena *arena, struct report *report,
@@ -382,8 +425,7 @@ struct result pool_run(const struct pool_order *order, struct arena *arena, stru
 {
     struct pool pool = {.order = order, .report = report};
     char running[FILES_PATH_BYTES];
-    pool.worlds = order->sim && order->real ? 2 : 1;
-    pool.group_count = order->scenarios->count * pool.worlds;
+    pool.group_count = order->runs.files * order->runs.worlds;
     pool.groups = arena_take(arena, pool.group_count * sizeof *pool.groups);
     pool.slots = arena_take(arena, order->jobs * sizeof *pool.slots);
     if (pool.groups == NULL || pool.slots == NULL) {
@@ -391,17 +433,23 @@ struct result pool_run(const struct pool_order *order, struct arena *arena, stru
         return result_error(ERROR_IO);
     }
     pool_plan(&pool);
-    progress_init(&pool.progress, (uint64_t)pool.groups[0].runs_planned * pool.group_count);
     (void)snprintf(running, sizeof running, "%s/.running", order->out);
     TRY(folder_make(running, why));
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     pool_signal = 0;
     pool_signals(pool_on_signal);
     struct result result = pool_loop(&pool, why);
+    if (result_failed(result)) {
+        pool_stop(&pool);
+    }
     pool_signals(SIG_DFL);
+    slices_release(&pool.slices);
     (void)rmdir(running); /* stays if another picklock runs here */
     (void)rmdir(order->out);
     TRY(result);
+    if (report->shard != NULL) {
+        TRY(shard_finish(report->shard, pool.groups, pool.group_count, why));
+    }
     *exit_code = report_end(report, pool.groups, pool.group_count, pool.disagreements);
     return RESULT_OK;
 }

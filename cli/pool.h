@@ -8,6 +8,7 @@
 #ifndef CLI_POOL_H
 #define CLI_POOL_H
 
+#include "cli/agenda.h"
 #include "cli/files.h"
 #include "cli/report.h"
 
@@ -17,9 +18,7 @@ struct pool_order {
     const struct scenario_list *scenarios;
     bool sim;
     bool real;
-    uint64_t seed_first;
-    uint64_t seed_last;
-    uint32_t repeat;
+    struct agenda_order runs;
     uint32_t jobs;
     const char *adapter;
     int64_t time_scale_ppm;

@@ -6,6 +6,8 @@
 #include "base/foreign.h"
 #include "cli/command.h"
 #include "cli/report_formats.h"
+#include "cli/report_json.h"
+#include "cli/shard.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -65,6 +67,16 @@ static void report_failure(struct report_group *group, const struct run_report *
     kind->events[at] = run->events;
 }
 
+void report_add_kind(struct report_group *group, const struct run_report *run)
+{
+    if (run->status != RUN_MET || group->last.status == RUN_MET) {
+        group->last = *run;
+    }
+    if (run->status != RUN_MET) {
+        report_failure(group, run);
+    }
+}
+
 void report_add(struct report_group *group, const struct run_report *run)
 {
     group->runs++;
@@ -85,12 +97,7 @@ void report_add(struct report_group *group, const struct run_report *run)
         group->open[i] += ran && run->verdicts[i] == VERDICT_UNKNOWN;
         group->skipped[i] += ran && run->verdicts[i] == VERDICT_SKIPPED;
     }
-    if (run->status != RUN_MET || group->last.status == RUN_MET) {
-        group->last = *run;
-    }
-    if (run->status != RUN_MET) {
-        report_failure(group, run);
-    }
+    report_add_kind(group, run);
 }
 
 void report_rerun(const struct report *report, const struct report_group *group,
@@ -107,21 +114,14 @@ void report_rerun(const struct report *report, const struct report_group *group,
     text_add(text, " --keep always");
 }
 
-static void report_folder(const struct report *report, const struct report_group *group,
-                          const struct run_report *run, struct text *text)
+void report_folder(const struct report *report, const struct report_group *group,
+                   const struct run_report *run, struct text *text)
 {
     text_add(text, "%s/%s/%" PRIu64 "/%s", report->out, group->scenario->name, run->seed,
              group->world);
 }
 
-static void text_add_json_field(struct text *text, const char *name, const char *value)
-{
-    text_add(text, ",\"%s\":", name);
-    text_add_json(text, value);
-}
-
-/* Why a check was skipped in this run. */
-static void report_skipped(const struct run_report *run, size_t check, struct text *text)
+void report_skipped(const struct run_report *run, size_t check, struct text *text)
 {
     check_print_skipped(check_at(check), (run->inapplicable >> check & 1u) != 0, text);
 }
@@ -137,62 +137,25 @@ void report_skips(const struct run_report *run, const char *indent, struct text 
     }
 }
 
-/* {"exclusion":{"verdict":"fail","blame":"library"},"validity":{"verdict":"skipped","why":...}} */
-static void report_checks_json(const struct run_report *run, struct text *text)
+struct result report_run(const struct report *report, const struct report_group *group,
+                         const struct run_report *run, struct text *why)
 {
-    const char *comma = "";
-    char memory[256];
-    struct text why = text_over(memory, sizeof memory);
-    text_add(text, "{");
-    for (size_t i = 0; i < check_count() && run->status <= RUN_UNKNOWN; i++) {
-        text_add(text, "%s\"%s\":{\"verdict\":\"%s\"", comma, check_at(i)->name,
-                 verdict_name((enum verdict)run->verdicts[i]));
-        if (run->verdicts[i] == VERDICT_FAIL) {
-            text_add(text, ",\"blame\":\"%s\"", blame_name((enum blame)run->blames[i]));
-        } else if (run->verdicts[i] == VERDICT_SKIPPED) {
-            report_skipped(run, i, &why);
-            text_add_json_field(text, "why", why.data);
-            text_clear(&why);
-        }
-        text_add(text, "}");
-        comma = ",";
-    }
-    text_add(text, "}");
-}
-
-void report_run(const struct report *report, const struct report_group *group,
-                const struct run_report *run)
-{
-    if (report->format != REPORT_JSON) {
-        return;
-    }
-    char memory[16 * 1024];
-    char part_memory[4096];
+    static char memory[REPORT_LINE_BYTES];
     struct text line = text_over(memory, sizeof memory);
-    struct text part = text_over(part_memory, sizeof part_memory);
-    text_add(&line, "{\"schema\":1,\"type\":\"run\"");
-    text_add_json_field(&line, "scenario", group->scenario->name);
-    text_add_json_field(&line, "path", group->scenario->path);
-    text_add_json_field(&line, "world", group->world);
-    text_add_json_field(&line, "status", run_status_name((enum run_status)run->status));
-    text_add(&line,
-             ",\"seed\":%" PRIu64 ",\"run\":%" PRIu32 ",\"events\":%" PRIu64
-             ",\"virtual_ns\":%" PRId64 ",\"wall_ns\":%" PRId64,
-             run->seed, run->run, run->events, run->virtual_ns, run->wall_ns);
-    text_add_json_field(&line, "library", run->library);
-    text_add(&line, ",\"checks\":");
-    report_checks_json(run, &line);
-    text_add_json_field(&line, "why", run->sentences);
-    if (run->kept) {
-        text_add(&line, ",\"hash\":\"%016" PRIx64 "\"", run->history_hash);
-        report_folder(report, group, run, &part);
-        text_add_json_field(&line, "folder", part.data);
-        text_clear(&part);
+    if (report->format != REPORT_JSON && report->shard == NULL) {
+        return RESULT_OK;
     }
-    report_rerun(report, group, run, &part);
-    text_add_json_field(&line, "rerun", part.data);
-    printf("%s}\n", line.data);
-    fflush(stdout);
+    report_line(report, group, run, &line);
+    if (report->shard != NULL) {
+        TRY(shard_run(report->shard, group, run, &line, why));
+    }
+    if (report->format == REPORT_JSON) {
+        report_line_kept(report, group, run, &line);
+        report_line_end(run, report->timing, &line);
+        fputs(line.data, stdout);
+        fflush(stdout);
+    }
+    return RESULT_OK;
 }
 
 /* "12 checks pass, exercised unknown, 1 skipped". */
@@ -232,7 +195,7 @@ void report_violations(const struct report_group *group, struct text *text)
         }
         text_add(text, "%s%s fail", comma, check_at(i)->name);
         if (group->runs > 1) {
-            text_add(text, " %" PRIu32 "/%" PRIu32, group->failed[i], group->runs);
+            text_add(text, " %" PRIu64 "/%" PRIu64, group->failed[i], group->runs);
         } else {
             text_add(text, " (%s)", blame_name((enum blame)group->last.blames[i]));
         }
@@ -244,10 +207,10 @@ void report_violations(const struct report_group *group, struct text *text)
 }
 
 /* "18.00 % (95 %: 15.7 to 20.5)": Wilson's interval. */
-static void report_rate(uint32_t hits, uint32_t runs, struct text *text)
+static void report_rate(uint64_t hits, uint64_t runs, struct text *text)
 {
-    double n = runs;
-    double p = hits / n;
+    double n = (double)runs;
+    double p = (double)hits / n;
     double z2 = 1.96 * 1.96;
     double centre = (p + z2 / (2 * n)) / (1 + z2 / n);
     double half = 1.96 * sqrt((p * (1 - p) + z2 / (4 * n)) / n) / (1 + z2 / n);
@@ -277,7 +240,7 @@ static void report_kind_text(const struct report *report, const struct report_gr
     struct text text = text_over(memory, sizeof memory);
     const char *rest = run->sentences;
     if (group->runs > 1) {
-        printf("      %" PRIu32 " runs, the shortest with seed %" PRIu64 " and %" PRIu64
+        printf("      %" PRIu64 " runs, the shortest with seed %" PRIu64 " and %" PRIu64
                " events:\n",
                kind->runs, run->seed, run->events);
     }
@@ -330,17 +293,19 @@ static void report_group_text(const struct report *report, const struct report_g
     }
     print_word(report, group_word(group));
     report_violations(group, &text);
-    printf("%-34s %-4s %8.3f s  %s%s\n", group->scenario->name, group->world,
-           (double)group->wall_ns / 1e9, text.data,
-           ok && group->violated > 0 ? ", as expected" : "");
+    printf("%-34s %-4s ", group->scenario->name, group->world);
+    if (!report->merged) {
+        printf("%8.3f s  ", (double)group->wall_ns / 1e9);
+    }
+    printf("%s%s\n", text.data, ok && group->violated > 0 ? ", as expected" : "");
     if (group->runs > 1) {
         text_clear(&text);
         report_rate(group->violated, group->runs, &text);
-        printf("        violated %" PRIu32 "/%" PRIu32, group->violated, group->runs);
+        printf("        violated %" PRIu64 "/%" PRIu64, group->violated, group->runs);
         if (group->first_violated > 0) {
-            printf(", first at run %" PRIu32, group->first_violated);
+            printf(", first at run %" PRIu64, group->first_violated);
         }
-        printf(": %s; as expected in %" PRIu32 "\n", text.data, group->met);
+        printf(": %s; as expected in %" PRIu64 "\n", text.data, group->met);
     }
     report_group_kinds(report, group);
     fflush(stdout);
@@ -410,14 +375,14 @@ int report_end(const struct report *report, const struct report_group *groups, s
     size_t unmet = 0;
     size_t unknown = 0;
     size_t errors = 0;
-    uint32_t runs = 0;
+    uint64_t runs = 0;
     int code_of_error = EXIT_ENVIRONMENT;
     for (size_t i = 0; i < count; i++) {
         runs += groups[i].runs;
         errors += groups[i].errors > 0;
         unmet += groups[i].errors == 0 && groups[i].unmet > 0;
         unknown += groups[i].errors == 0 && groups[i].unmet == 0 && groups[i].unknown > 0;
-        met += groups[i].met == groups[i].runs;
+        met += groups[i].runs > 0 && groups[i].met == groups[i].runs;
         if (groups[i].last.status == RUN_ERROR) {
             code_of_error = error_exit_code((enum error_code)groups[i].last.error);
         }
@@ -428,7 +393,7 @@ int report_end(const struct report *report, const struct report_group *groups, s
         if (disagreements > 0) {
             printf(", %zu with worlds that disagree", disagreements);
         }
-        printf("; %" PRIu32 " runs\n", runs);
+        printf("; %" PRIu64 " runs\n", runs);
     } else if (report->format == REPORT_TAP) {
         printf("1..%zu\n", report->number);
     }

@@ -15,7 +15,7 @@ enum { REPORT_KINDS_MAX = 10, REPORT_SEEDS_MAX = 8 };
 
 /* Runs not as expected, with the same violations and the same blame. */
 struct report_kind {
-    uint32_t runs;
+    uint64_t runs;
     struct run_report shortest;
     uint32_t seed_count;
     uint64_t seeds[REPORT_SEEDS_MAX];  /* the shortest runs first */
@@ -25,23 +25,27 @@ struct report_kind {
 /* All runs of one scenario in one world. */
 struct report_group {
     const struct scenario *scenario;
+    uint64_t content;       /* hash of the scenario in its canonical form */
+    int64_t time_scale_ppm; /* that it ran with */
     const char *world;
-    uint32_t runs_planned;
-    uint32_t runs;
-    uint32_t met;
-    uint32_t unmet;
-    uint32_t unknown;
-    uint32_t errors;
-    uint32_t violated;               /* runs in which some check failed, expected or not */
-    uint32_t first_violated;         /* number of that run, from 1; 0 if none */
-    uint32_t failed[RUN_CHECKS_MAX]; /* per check: runs in which it failed */
-    uint32_t open[RUN_CHECKS_MAX];   /* ... in which it could not say */
-    uint32_t skipped[RUN_CHECKS_MAX];
+    uint64_t runs_planned;
+    uint64_t runs;
+    uint64_t met;
+    uint64_t unmet;
+    uint64_t unknown;
+    uint64_t errors;
+    uint64_t violated;               /* runs in which some check failed, expected or not */
+    uint64_t first_violated;         /* number of that run, from 1; 0 if none */
+    uint64_t failed[RUN_CHECKS_MAX]; /* per check: runs in which it failed */
+    uint64_t open[RUN_CHECKS_MAX];   /* ... in which it could not say */
+    uint64_t skipped[RUN_CHECKS_MAX];
     int64_t wall_ns;        /* all runs together */
     struct run_report last; /* the last report that was not met, else the last one */
     uint32_t kind_count;
     struct report_kind kinds[REPORT_KINDS_MAX];
 };
+
+struct shard;
 
 struct report {
     enum report_format format;
@@ -49,7 +53,9 @@ struct report {
     bool colour;
     bool github;
     bool quiet;
-    bool repeated;       /* more than one run a scenario: tell how often */
+    bool merged;         /* put together from shards: how long it took is not known */
+    bool timing;         /* how long a run took is told in its line as well */
+    struct shard *shard; /* or NULL */
     const char *out;     /* folder of the results */
     const char *adapter; /* or NULL */
     int64_t time_scale_ppm;
@@ -59,9 +65,13 @@ struct report {
 /* Count a run in. */
 void report_add(struct report_group *group, const struct run_report *run);
 
-/* After every run, for machines (JSON). */
-void report_run(const struct report *report, const struct report_group *group,
-                const struct run_report *run);
+/* Only remember it as one of its kind, where it is counted already. */
+void report_add_kind(struct report_group *group, const struct run_report *run);
+
+/* After every run, in order: a line for machines, and one for the shard's file. Fails with ERROR_IO
+ * if that file cannot be written. */
+MUST_USE struct result report_run(const struct report *report, const struct report_group *group,
+                                  const struct run_report *run, struct text *why);
 
 /* When the last run of a group is in. */
 void report_group(struct report *report, const struct report_group *group);
@@ -73,6 +83,10 @@ bool report_disagreement(const struct report *report, const struct report_group 
 /* At the end: the table, and the worst exit code. */
 int report_end(const struct report *report, const struct report_group *groups, size_t count,
                size_t disagreements);
+
+/* The folder of the results in which the run is kept. */
+void report_folder(const struct report *report, const struct report_group *group,
+                   const struct run_report *run, struct text *text);
 
 /* The command that runs this again. */
 void report_rerun(const struct report *report, const struct report_group *group,

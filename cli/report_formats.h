@@ -12,6 +12,9 @@ void report_group_github(const struct report_group *group);
  * passed. */
 void report_violations(const struct report_group *group, struct text *text);
 
+/* Why a check was skipped in this run. */
+void report_skipped(const struct run_report *run, size_t check, struct text *text);
+
 /* "validity: the lock declares no validity", a line for each check that was skipped. */
 void report_skips(const struct run_report *run, const char *indent, struct text *text);
 

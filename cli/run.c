@@ -4,6 +4,7 @@
 #include "cli/pool.h"
 #include "cli/report.h"
 #include "cli/seed.h"
+#include "cli/shard.h"
 #include "cli/words.h"
 
 #include "base/duration.h"
@@ -15,12 +16,20 @@
 
 enum { RUN_ARENA_BYTES = 512 << 20 };
 
+/* Of one scenario: in a whole search, and in what one picklock does of it. */
+#define RUN_RUNS_MAX  UINT64_C(1000000000000000)
+#define RUN_SHARE_MAX UINT64_C(100000000)
+
 struct run_options {
     struct scenario_paths paths;
     struct pool_order order;
     enum report_format format;
     const char *junit;
     const char *colour;
+    uint64_t seed_last;
+    enum shard_lines lines;
+    bool sharded;
+    bool timing;
     bool quiet;
 };
 
@@ -34,7 +43,10 @@ enum {
     KEY_COLOUR,
     KEY_SCALE,
     KEY_STOP,
-    KEY_REPEAT
+    KEY_REPEAT,
+    KEY_SHARD,
+    KEY_LINES,
+    KEY_TIMING
 };
 
 static const struct argp_option run_option_table[] = {
@@ -48,7 +60,16 @@ static const struct argp_option run_option_table[] = {
     {"stop-at-first", KEY_STOP, NULL, 0, "end a run at its first violation", 0},
     {"keep", KEY_KEEP, "WHEN", 0, "keep histories: on-failure (default), always or never", 0},
     {"out", KEY_OUT, "DIR", 0, "folder of the results (default picklock-out)", 0},
+    {"shard", KEY_SHARD, "K/N", 0,
+     "do the K-th of N parts, and leave its results as a file for "
+     "`picklock merge`",
+     0},
+    {"lines", KEY_LINES, "WHICH", 0,
+     "runs that have a line in a shard's file: all (default), or "
+     "unmet: those not as expected; the rest is counted",
+     0},
     {"json", KEY_JSON, NULL, 0, "print one JSON object a run on stdout", 0},
+    {"timing", KEY_TIMING, NULL, 0, "with --json and --shard: also how long each run took", 0},
     {"tap", KEY_TAP, NULL, 0, "print TAP on stdout", 0},
     {"junit", KEY_JUNIT, "FILE", 0, "also write a JUnit file", 0},
     {"color", KEY_COLOUR, "WHEN", 0, "auto (default), always or never", 0},
@@ -99,20 +120,25 @@ static error_t run_value(int key, const char *arg, struct run_options *options)
     case 'w':
         return parse_worlds(arg, options) ? 0 : EINVAL;
     case 's':
-        options->order.seed_last = 0;
-        if (!seed_parse(arg, &options->order.seed_first)) {
+        if (!seed_parse(arg, &options->order.runs.seed_first)) {
             return EINVAL;
         }
-        options->order.seed_last = options->order.seed_first;
+        options->seed_last = options->order.runs.seed_first;
         return 0;
     case KEY_SEEDS:
-        return seed_range_parse(arg, &options->order.seed_first, &options->order.seed_last)
-                   ? 0
-                   : EINVAL;
+        return seed_range_parse(arg, &options->order.runs.seed_first, &options->seed_last) ? 0
+                                                                                           : EINVAL;
     case KEY_REPEAT:
-        return parse_count(arg, 1000000, &options->order.repeat) ? 0 : EINVAL;
+        return parse_count(arg, 1000000, &options->order.runs.repeat) ? 0 : EINVAL;
     case 'j':
         return parse_count(arg, POOL_JOBS_MAX, &options->order.jobs) ? 0 : EINVAL;
+    case KEY_SHARD:
+        options->sharded = true;
+        return shard_parse(arg, &options->order.runs.shard, &options->order.runs.shards) ? 0
+                                                                                         : EINVAL;
+    case KEY_LINES:
+        options->lines = words_index("lines", arg) == 1 ? SHARD_LINES_UNMET : SHARD_LINES_ALL;
+        return words_index("lines", arg) >= 0 ? 0 : EINVAL;
     case KEY_SCALE:
         return parse_scale(arg, &options->order.time_scale_ppm) ? 0 : EINVAL;
     case KEY_KEEP:
@@ -140,6 +166,9 @@ static error_t run_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_JSON:
         options->format = REPORT_JSON;
+        return 0;
+    case KEY_TIMING:
+        options->timing = true;
         return 0;
     case KEY_TAP:
         options->format = REPORT_TAP;
@@ -200,12 +229,40 @@ static struct result run_check_options(struct run_options *options, struct text 
         options->order.real = true;
         options->order.sim = false;
     }
-    uint64_t seeds = options->order.seed_last - options->order.seed_first + 1;
-    if (seeds > 100000000 / options->order.repeat) {
-        text_add(why, "more than 100 million runs of each scenario were asked for");
+    struct agenda_order *runs = &options->order.runs;
+    runs->seeds = options->seed_last - runs->seed_first + 1;
+    runs->worlds = options->order.sim && options->order.real ? 2 : 1;
+    bool counted = runs->seeds > 0 && runs->seeds <= RUN_RUNS_MAX / runs->repeat;
+    if (!counted || runs->seeds * runs->repeat / runs->shards > RUN_SHARE_MAX) {
+        text_add(why, "more than 100 million runs of each scenario were asked for; --shard takes a "
+                      "part of them");
         return result_error(ERROR_LIMIT);
     }
+    if (options->lines == SHARD_LINES_UNMET && !options->sharded) {
+        text_add(why, "--lines is about a shard's file: give --shard K/N as well");
+        return result_error(ERROR_USAGE);
+    }
     return RESULT_OK;
+}
+
+static struct result run_open_shard(const struct run_options *options, struct report *report,
+                                    struct text *why)
+{
+    const struct pool_order *order = &options->order;
+    struct shard_order shard = {
+        .scenarios = order->scenarios,
+        .runs = &order->runs,
+        .worlds = words_at("world", order->sim && order->real ? 2
+                                    : order->real             ? 1
+                                                              : 0),
+        .adapter = order->adapter,
+        .time_scale_ppm = order->time_scale_ppm,
+        .lines = options->lines,
+        .stop_at_first = order->stop_at_first,
+        .timing = options->timing,
+        .out = order->out,
+    };
+    return shard_open(&shard, &report->shard, why);
 }
 
 static struct result run_all(struct run_options *options, struct arena *arena, int *exit_code,
@@ -219,6 +276,7 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
         .colour = wants_colour(options->colour),
         .github = getenv("GITHUB_ACTIONS") != NULL,
         .quiet = options->quiet,
+        .timing = options->timing,
         .out = options->order.out,
         .adapter = options->order.adapter,
         .time_scale_ppm = options->order.time_scale_ppm,
@@ -233,7 +291,15 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
                               "<testsuite name=\"picklock\">\n");
     }
     options->order.scenarios = &scenarios;
+    options->order.runs.files = scenarios.count;
+    if (options->sharded) {
+        TRY(run_open_shard(options, &report, why));
+    }
     struct result result = pool_run(&options->order, arena, &report, exit_code, why);
+    if (report.shard != NULL) {
+        shard_close(report.shard);
+        (void)rmdir(options->order.out); /* where nothing was left in it */
+    }
     if (report.junit != NULL) {
         fprintf(report.junit, "</testsuite>\n");
         if (fclose(report.junit) != 0 && !result_failed(result)) {
@@ -249,9 +315,9 @@ int command_run(int argc, char **argv)
     static struct run_options options;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     options.order.sim = true;
-    options.order.seed_first = 1;
-    options.order.seed_last = 1;
-    options.order.repeat = 1;
+    options.order.runs =
+        (struct agenda_order){.seed_first = 1, .repeat = 1, .shard = 1, .shards = 1};
+    options.seed_last = 1;
     options.order.jobs = cores > 0 && cores < POOL_JOBS_MAX ? (uint32_t)cores : 2;
     options.order.time_scale_ppm = 1000000;
     options.order.out = "picklock-out";

@@ -32,6 +32,17 @@ const char *run_status_name(enum run_status status)
     UNREACHABLE();
 }
 
+bool run_status_find(const char *name, uint8_t *status)
+{
+    for (int i = RUN_MET; i <= RUN_INTERRUPTED; i++) {
+        if (strcmp(name, run_status_name((enum run_status)i)) == 0) {
+            *status = (uint8_t)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static int64_t wall_now_ns(void)
 {
     struct timespec now;

@@ -42,7 +42,7 @@ struct run_report {
     uint32_t inapplicable; /* bit i: check i was skipped because of what the lock declares */
     uint8_t verdicts[RUN_CHECKS_MAX];
     uint8_t blames[RUN_CHECKS_MAX];
-    uint32_t run; /* which repetition; set by the caller */
+    uint64_t run; /* number of it in its group, from 1; set by the caller */
     uint64_t seed;
     uint64_t events;
     uint64_t history_hash; /* XXH64 of the history's bytes; 0 if it was not printed */
@@ -55,5 +55,8 @@ struct run_report {
 void run_one(const struct run_request *request, struct run_report *report);
 
 const char *run_status_name(enum run_status status);
+
+/* The status of that name; false if there is none. */
+bool run_status_find(const char *name, uint8_t *status);
 
 #endif

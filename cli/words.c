@@ -19,6 +19,7 @@ static const struct option_words option_words[] = {
     {"world", {"sim", "real", "sim,real", "real,sim", NULL}}, /* run.c: parse_worlds */
     {"keep", {"on-failure", "always", "never", NULL}},        /* enum run_keep */
     {"color", {"auto", "always", "never", NULL}},
+    {"lines", {"all", "unmet", NULL}}, /* enum shard_lines */
     {"model", {LINEAR_MODEL_MAP(X) NULL}},
     {"failed-release", {LINEAR_FAILED_RELEASE_MAP(X) NULL}},
     {"refused-acquire", {LINEAR_REFUSED_ACQUIRE_MAP(X) NULL}},

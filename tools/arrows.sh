@@ -86,7 +86,7 @@ only 'yaml.h' harness/scenario_yaml.c
 only 'uv.h' harness/real/process/loop.h lockcore/drivers/connection.c lockcore/drivers/loop.h
 only 'jansson.h' harness/real/adapter/adapter_json.c
 only 'zstd.h' history/stream.c
-only 'xxhash.h' cli/recording.c history/value.c
+only 'xxhash.h' cli/recording.c cli/hash.c history/value.c
 
 if [ "$broken" -ne 0 ]; then
     exit 1

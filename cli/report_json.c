@@ -1,0 +1,129 @@
+/* report_json.c: one run as a line of JSON, for whoever reads results by program. */
+#include "cli/report_json.h"
+
+#include "base/assert.h"
+#include "cli/report_formats.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { SKIPPED_BYTES = 256, PART_BYTES = 4096, WORD_BYTES = 16 };
+
+static void text_add_json_field(struct text *text, const char *name, const char *value)
+{
+    text_add(text, ",\"%s\":", name);
+    text_add_json(text, value);
+}
+
+/* {"exclusion":{"verdict":"fail","blame":"library","unmet":true},...} */
+static void checks_print(const struct run_report *run, struct text *text)
+{
+    const char *comma = "";
+    char memory[SKIPPED_BYTES];
+    text_add(text, "{");
+    for (size_t i = 0; i < check_count() && run->status <= RUN_UNKNOWN; i++) {
+        text_add(text, "%s\"%s\":{\"verdict\":\"%s\"", comma, check_at(i)->name,
+                 verdict_name((enum verdict)run->verdicts[i]));
+        if (run->verdicts[i] == VERDICT_FAIL) {
+            text_add(text, ",\"blame\":\"%s\"", blame_name((enum blame)run->blames[i]));
+        } else if (run->verdicts[i] == VERDICT_SKIPPED) {
+            struct text why = text_over(memory, sizeof memory);
+            report_skipped(run, i, &why);
+            text_add_json_field(text, "why", why.data);
+        }
+        text_add(text, "%s}", (run->unmet >> i & 1u) != 0 ? ",\"unmet\":true" : "");
+        comma = ",";
+    }
+    text_add(text, "}");
+}
+
+void report_line(const struct report *report, const struct report_group *group,
+                 const struct run_report *run, struct text *line)
+{
+    char memory[PART_BYTES];
+    struct text rerun = text_over(memory, sizeof memory);
+    text_add(line, "{\"schema\":1,\"type\":\"run\"");
+    text_add_json_field(line, "scenario", group->scenario->name);
+    text_add(line, ",\"content\":\"%016" PRIx64 "\"", group->content);
+    text_add_json_field(line, "path", group->scenario->path);
+    text_add_json_field(line, "world", group->world);
+    text_add_json_field(line, "status", run_status_name((enum run_status)run->status));
+    text_add(line,
+             ",\"seed\":%" PRIu64 ",\"run\":%" PRIu64 ",\"events\":%" PRIu64
+             ",\"virtual_ns\":%" PRId64,
+             run->seed, run->run, run->events, run->virtual_ns);
+    text_add_json_field(line, "library", run->library);
+    text_add(line, ",\"checks\":");
+    checks_print(run, line);
+    text_add_json_field(line, "why", run->sentences);
+    report_rerun(report, group, run, &rerun);
+    text_add_json_field(line, "rerun", rerun.data);
+    ASSERT(!line->cut && !rerun.cut);
+}
+
+void report_line_kept(const struct report *report, const struct report_group *group,
+                      const struct run_report *run, struct text *line)
+{
+    char memory[PART_BYTES];
+    struct text folder = text_over(memory, sizeof memory);
+    if (run->kept) {
+        text_add(line, ",\"hash\":\"%016" PRIx64 "\"", run->history_hash);
+        report_folder(report, group, run, &folder);
+        text_add_json_field(line, "folder", folder.data);
+    }
+}
+
+void report_line_end(const struct run_report *run, bool timing, struct text *line)
+{
+    if (timing) {
+        text_add(line, ",\"wall_ns\":%" PRId64, run->wall_ns);
+    }
+    text_add(line, "}\n");
+}
+
+static bool word_find(const char *word, const char *(*name)(int number), int count, uint8_t *number)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(name(i), word) == 0) {
+            *number = (uint8_t)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *verdict_word(int number)
+{
+    return verdict_name((enum verdict)number);
+}
+
+static const char *blame_word(int number)
+{
+    return blame_name((enum blame)number);
+}
+
+bool report_checks_read(const struct json *json, int32_t checks, struct run_report *run)
+{
+    char word[WORD_BYTES];
+    if (checks < 0) {
+        return false;
+    }
+    for (size_t i = 0; i < check_count(); i++) {
+        run->verdicts[i] = VERDICT_SKIPPED;
+        int32_t one = json_find(json, checks, check_at(i)->name);
+        if (one < 0) {
+            continue; /* a run that could not be done says nothing; older ones knew fewer checks */
+        }
+        if (!json_text(json, one, "verdict", word, sizeof word) ||
+            !word_find(word, verdict_word, VERDICT_UNKNOWN + 1, &run->verdicts[i])) {
+            return false;
+        }
+        if (json_text(json, one, "blame", word, sizeof word) &&
+            !word_find(word, blame_word, BLAME_DEPLOYMENT + 1, &run->blames[i])) {
+            return false;
+        }
+        run->violations |= (run->verdicts[i] == VERDICT_FAIL ? 1u : 0u) << i;
+        run->unmet |= (json_find(json, one, "unmet") >= 0 ? 1u : 0u) << i;
+    }
+    return true;
+}
