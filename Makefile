@@ -2,9 +2,11 @@
 
 # ---- what a fresh Debian needs; `make deps` installs what is missing of it -------------------
 # DEB builds and tries the packages; EMPTY is what the empty system has in which they are tried.
+# SHARD are the engines that run shards.
 PACKAGES_BUILD := gcc libc6-dev make pkg-config libhiredis-dev libyaml-dev libuv1-dev uthash-dev \
                   libxxhash-dev libjansson-dev libzstd-dev redis-server
 PACKAGES_DEB   := build-essential dpkg-dev debhelper lintian debootstrap
+PACKAGES_SHARD := python3-venv parallel slurm-wlm munge
 PACKAGES_EMPTY := redis-server gcc libc6-dev pkg-config
 PACKAGES_TEST  := procps libc6-dbg libcriterion-dev clang clang-format libclang-rt-14-dev valgrind python3 zstd \
                   mandoc bash-completion zsh fish

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MERGE_PATHS_MAX = 16384 };
+enum { MERGE_PATHS_MAX = SHARDS_MAX };
 
 #define MERGE_ARENA_BYTES (UINT64_C(8) << 30) /* touched as far as it is used */
 
@@ -32,8 +32,7 @@ enum { KEY_JSON = 1000, KEY_TIMING, KEY_PARTIAL, KEY_OUT, KEY_KEEP };
 
 static const struct argp_option merge_option_table[] = {
     {"json", KEY_JSON, NULL, 0, "print one JSON object a run on stdout", 0},
-    {"timing", KEY_TIMING, NULL, 0, "with --json: also how long each run took, where it is known",
-     0},
+    {"timing", KEY_TIMING, NULL, 0, "tell how long each run took, where a shard knows it", 0},
     {"partial", KEY_PARTIAL, NULL, 0,
      "go on without the shards that are missing or cut; exit code "
      "2 at least",

@@ -69,7 +69,7 @@ static const struct argp_option run_option_table[] = {
      "unmet: those not as expected; the rest is counted",
      0},
     {"json", KEY_JSON, NULL, 0, "print one JSON object a run on stdout", 0},
-    {"timing", KEY_TIMING, NULL, 0, "with --json and --shard: also how long each run took", 0},
+    {"timing", KEY_TIMING, NULL, 0, "tell how long each run took, where there is a line for it", 0},
     {"tap", KEY_TAP, NULL, 0, "print TAP on stdout", 0},
     {"junit", KEY_JUNIT, "FILE", 0, "also write a JUnit file", 0},
     {"color", KEY_COLOUR, "WHEN", 0, "auto (default), always or never", 0},

@@ -32,7 +32,7 @@ struct shard_order {
     const char *out;
 };
 
-enum { SHARDS_MAX = 1000000 };
+enum { SHARDS_MAX = 50000 }; /* as many files as one merge can map */
 
 /* "3/100": 1 <= 3 <= 100. */
 bool shard_parse(const char *word, uint32_t *shard, uint32_t *shards);

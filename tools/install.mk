@@ -109,3 +109,19 @@ deb-test: deps-deb ## build the packages twice, install them in an empty system,
 
 deb: deps-deb ## the Debian packages picklock, liblockcore0 and liblockcore-dev, into build/deb
 	@tools/deb.sh
+
+# ---- tools of the package registries, for tests alone -------------------------------------------
+# Pinned here, taken from PyPI into a folder of their own; a test that misses one says so.
+PIP_TOOLS = check-jsonschema==0.39.0 kubernetes-validate==1.37.0 yamllint==1.38.0
+VENV      = build/tools/venv
+
+$(VENV)/done: tools/install.mk
+	@mkdir -p $(@D)
+	@python3 -m venv $(VENV) && $(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_TOOLS) \
+	    && touch $@ || echo "tools: PyPI cannot be reached; what needs $(PIP_TOOLS) is skipped"
+
+.PHONY: shard-test
+shard-test: picklock ## shards run by GNU parallel, by a Slurm of one machine, and as the manifest for Kubernetes says
+	@tools/deps.sh $(PACKAGES_BUILD) $(PACKAGES_SHARD)
+	@$(MAKE) --no-print-directory $(VENV)/done
+	@KUBERNETES_VALIDATE=$(abspath $(VENV))/bin/kubernetes-validate python3 tests/shards/engines.py ./picklock

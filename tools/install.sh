@@ -79,6 +79,7 @@ put_command() {
     done
     put_tree examples "$DOCDIR/examples"
     put_tree adapters "$DOCDIR/adapters"
+    put_tree deploy "$DOCDIR/deploy"
     our_folder "$DATADIR/picklock"
     our_folder "$LIBEXECDIR/picklock"
     our_folder "$DOCDIR"
