@@ -29,6 +29,8 @@ static struct links {
     struct proxy *proxy;
     struct proxy_answer arrival;
     struct proxy_answer reply;
+    struct keys_deed deed; /* of the last command that was answered ... */
+    uint8_t role;          /* ... and what it was taken for */
     int arrivals;
     int replies;
     int64_t start_ns;
@@ -40,6 +42,9 @@ static char links_why_memory[WHY_BYTES];
 static struct text links_why;
 
 #define LINKS_MUST(call) cr_assert(!result_failed(call), "%s", links_why.data)
+
+/* Set before links_begin by a test that says no patterns. */
+static bool links_learns;
 
 /* Set before links_begin by a test with callbacks of its own. */
 static struct proxy_callbacks links_callbacks;
@@ -55,6 +60,8 @@ static struct proxy_answer links_reply(void *data, const struct proxy_message *m
 {
     (void)data;
     links.replies += message->command->role == ROLE_SET ? 1 : 0;
+    links.deed = *message->deed;
+    links.role = message->command->role;
     return message->command->role == ROLE_SET ? links.reply : PROXY_PASSES;
 }
 
@@ -88,11 +95,16 @@ static void links_make(bool fake_clock)
     links.arrival = PROXY_PASSES;
     links.reply = PROXY_PASSES;
     links.keys = keys_new(&(struct keys_options){.node_count = 1,
+                                                 .client_count = LINKS_CLIENTS,
                                                  .resource_count = 3,
                                                  .resource_names = links_names,
                                                  .start_ns = links.start_ns,
                                                  .emit = links_emit});
     cr_assert_not_null(links.keys);
+    if (!links_learns) {
+        cr_assert(keys_pattern(links.keys, "{resource}"));
+    }
+    LINKS_MUST(keys_watch(links.keys, 0, (uint16_t)links.node.port, &links_why));
     cr_assert_eq(uv_loop_init(&links.loop), 0);
     struct proxy_options options = {
         .client_count = LINKS_CLIENTS,

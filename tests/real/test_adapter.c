@@ -113,6 +113,7 @@ static void trial_begin(const char *command, int64_t silence_ns)
     trial_plan();
     struct adapter_options options = {
         .loop = &links.loop,
+        .keys = links.keys,
         .proxy = links.proxy,
         .command = command,
         .plan = &trial.plan,

@@ -50,6 +50,7 @@ struct adapter_callbacks {
 
 struct adapter_options {
     uv_loop_t *loop;
+    struct keys *keys;         /* kept: told what clients ask their libraries for */
     struct proxy *proxy;       /* kept: the addresses, and letting go what a probe point holds */
     const char *command;       /* kept: run by sh -c "exec COMMAND" */
     const struct plan *plan;   /* kept */

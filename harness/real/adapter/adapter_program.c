@@ -25,6 +25,17 @@ static void program_record(struct adapter_client *client, const struct client_ef
     options->callbacks.record(options->callbacks.data, &event);
 }
 
+/* What the client asks for, for the view of keys. */
+static struct keys_request program_request(const struct adapter_client *client)
+{
+    return (struct keys_request){
+        .client = client->index,
+        .f = client->asked_f,
+        .resource = client->asked_resource,
+        .true_ns = client->alive_ns,
+    };
+}
+
 static void program_ask(struct adapter_client *client, const struct client_effect *effect)
 {
     const struct scenario *scenario = &client->adapter->options.plan->scenario;
@@ -43,6 +54,8 @@ static void program_ask(struct adapter_client *client, const struct client_effec
         adapter_fail(client, "no memory for a request");
         return;
     }
+    struct keys_request request = program_request(client);
+    keys_asked(client->adapter->options.keys, &request);
     adapter_write(client, line, strlen(line));
     adapter_line_free(line);
 }
@@ -158,6 +171,21 @@ static enum client_outcome answer_outcome(enum answer_type type)
     UNREACHABLE();
 }
 
+/* The value that the library reports is held against what it sent. */
+static void program_keys_told(const struct adapter_client *client,
+                              const struct adapter_answer *answer)
+{
+    struct keys_request request = program_request(client);
+    struct keys_outcome outcome = {
+        .type = answer->type == ANSWER_OK     ? HISTORY_OK
+                : answer->type == ANSWER_FAIL ? HISTORY_FAIL
+                                              : HISTORY_INFO,
+        .value = answer->has_value ? &answer->value : NULL,
+        .true_ns = answer->heard_ns,
+    };
+    keys_told(client->adapter->options.keys, &request, &outcome);
+}
+
 void adapter_program_told(struct adapter_client *client, const struct adapter_answer *answer)
 {
     struct client_event event = {
@@ -174,6 +202,7 @@ void adapter_program_told(struct adapter_client *client, const struct adapter_an
         program_value(client, &event);
     }
     if (answer->type != ANSWER_LOST) {
+        program_keys_told(client, answer);
         client->asked = false;
         adapter_attempt_end(client);
     }

@@ -112,8 +112,12 @@ void adapter_wire_quiet(struct adapter_client *client)
     }
 }
 
+/* The node holds the lock for this client now; where it does not tell, its reply has to do. */
 static bool wire_agrees(const struct proxy_message *message)
 {
+    if (message->deed->seen && message->deed->resource != KEYS_NO_RESOURCE) {
+        return message->deed->holds;
+    }
     return message->reply->type == REDIS_SAID_OK ||
            (message->reply->type == REDIS_SAID_INTEGER && message->reply->integer > 0);
 }

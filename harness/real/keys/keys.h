@@ -1,26 +1,31 @@
 /*
- * keys.h: what each node holds, as seen on the wire: who set a key, until when, and why it went.
+ * keys.h: what each node holds, as the node itself tells it: who set a key, until when, and why it
+ * went.
  *
- *     command words  --keys_read()-->  struct keys_command  --keys_sent(), keys_answered()-->
- *                                                      HISTORY_NODE events
+ *     node's tap --keys_receive()--> the view --> HISTORY_NODE events
+ *        ^                            ^
+ *        |                            |  keys_learned: which keys are a resource's
+ *     commands through the proxies    requests of clients: keys_asked(), keys_told()
  *
- * It never asks a node. It knows our own commands and scripts (lockcore/redis/command.h), the plain
- * commands that locks are made of, and foreign scripts by what their text calls: an EVAL or SCRIPT
- * LOAD that passes teaches it the SHA-1.
+ * A node says in its own order what it did, whose command it was, and what ended by itself (tap.h).
+ * What a script's text says decides nothing. A reply is held by its proxy until the tap has shown
+ * what its command did (keys_answer), so that a node's events precede what follows from them.
  *
- * A key's end is given the benefit of the doubt: the latest possible one, reply time + ttl. The
- * earliest possible one, sending time + ttl, is kept beside it. Replies of two connections can
- * reach us in another order than the node gave them: one that contradicts the view waits until the
- * commands on the same key that are still unanswered have explained it.
+ * Which keys belong to a resource is said (keys_pattern) or learned: a key that came to be while
+ * its client asked for a resource is that resource's. Of several, one is the lock: the first that
+ * was said, or the one that was given an end. Its presence is what "set" and "deleted" tell of.
  *
- * A node's wall clock is piecewise linear and told by the run (keys_clock). Times are
- * loop_now_ns(); events carry the time since options.start_ns.
+ * A node whose server will not tell makes all of this silent (keys_unwatched): then nothing is said
+ * of keys at all.
  *
- * Memory is bounded by resources and nodes, not by the length of a run.
+ * Times are loop_now_ns(); events carry the time since options.start_ns, and are dated by the
+ * node's own clock, which the run says (keys_clock_changed). One thread.
  */
 #ifndef HARNESS_REAL_KEYS_H
 #define HARNESS_REAL_KEYS_H
 
+#include "base/result.h"
+#include "base/text.h"
 #include "harness/real/proxy/resp.h"
 #include "harness/scenario.h"
 #include "lockcore/redis/command.h"
@@ -31,38 +36,48 @@
 struct keys;
 
 enum {
-    KEYS_COMMAND_KEYS_MAX = 4, /* watched keys of one command; more are not looked at */
+    KEYS_COMMAND_KEYS_MAX = 4, /* resources of one command; more are not looked at */
+    KEYS_NAME_BYTES_MAX = 512, /* of a key; a longer one is not followed */
+    KEYS_PATTERNS_MAX = 8,
+    KEYS_OF_RESOURCE_MAX = 8, /* keys that are followed for one resource */
 };
 
 #define KEYS_NO_RESOURCE UINT32_MAX
 
-/* What a command does to its keys. */
-enum keys_verb {
-    KEYS_NONE,           /* nothing that a lock's key would notice */
-    KEYS_SET,            /* SET without NX: whoever owns it */
-    KEYS_SET_ABSENT,     /* SET NX, SETNX, an acquire script */
-    KEYS_SET_PRESENT,    /* SET XX */
-    KEYS_EXTEND,         /* PEXPIRE, EXPIRE: whoever owns it */
-    KEYS_EXTEND_COMPARE, /* only if the key holds the value */
-    KEYS_SET_OR_EXTEND,  /* extends our key or creates it */
-    KEYS_DELETE,         /* DEL, UNLINK */
-    KEYS_DELETE_COMPARE, /* only if the key holds the value */
-    KEYS_FLUSH,          /* FLUSHALL, FLUSHDB */
+/* What a command was seen to do to the key that is a resource's lock. */
+enum keys_did {
+    KEYS_DID_SET = 1 << 0,     /* it is there now, and was not before, or was another's */
+    KEYS_DID_EXTEND = 1 << 1,  /* it has a new end */
+    KEYS_DID_DELETE = 1 << 2,  /* it is gone */
+    KEYS_DID_TOUCH = 1 << 3,   /* it changed otherwise */
+    KEYS_DID_REFUSED = 1 << 4, /* asked for, but it is there already: no effect */
+    KEYS_DID_KEPT = 1 << 5,    /* deletion or extension that had no effect */
 };
 
-/* A command, read. Plain data. */
+/* What one command did, as the node told it. */
+struct keys_deed {
+    bool seen;         /* false: the node did not say; nothing below is known */
+    bool holds;        /* after it, the lock's key is there and the client's own */
+    uint8_t did;       /* enum keys_did, of `resource` */
+    uint32_t resource; /* or KEYS_NO_RESOURCE: it touched none's */
+};
+
+/* A command on its way, as far as it can be known before it is carried out. Plain data. */
 struct keys_command {
-    uint8_t verb;      /* enum keys_verb */
-    uint8_t role;      /* enum command_role */
+    uint8_t role;      /* enum command_role: by its name; of a script by what the same script was
+                          seen to do, or at first by what its client asked for */
     uint8_t kind;      /* enum redis_command that it is or resembles; REDIS_COMMANDS:
                           none */
-    uint8_t key_count; /* watched keys */
-    uint8_t flags;     /* keys.c's own */
+    uint8_t ask;       /* keys room's own: enum effect_ask */
+    uint8_t key_count; /* resources that it names */
     bool has_value;
-    uint32_t resource[KEYS_COMMAND_KEYS_MAX]; /* of the watched keys */
-    struct history_value value;
-    int64_t ttl_ns;  /* 0: none */
-    int64_t sent_ns; /* when it was forwarded; 0: not yet */
+    bool ends_replies; /* after it, what the node sends answers commands no more: SUBSCRIBE ... */
+    bool shown;        /* keys room's own: the node has shown it, and all that it did */
+    uint32_t resource[KEYS_COMMAND_KEYS_MAX];
+    struct history_value value; /* that it sets or names */
+    uint64_t habit;             /* what it is: equal for equal scripts */
+    uint64_t hash;              /* of all its words */
+    int64_t sent_ns;            /* when it was forwarded; 0: not yet */
 };
 
 /* A reply, read. */
@@ -77,6 +92,7 @@ typedef void keys_emit(void *data, const struct history_event *event);
 
 struct keys_options {
     int32_t node_count;
+    int32_t client_count; /* with the auditor */
     uint32_t resource_count;
     const char *const *resource_names; /* kept */
     int64_t start_ns;                  /* loop_now_ns() at the start of the run */
@@ -89,34 +105,134 @@ struct keys *keys_new(const struct keys_options *options);
 void keys_free(struct keys *keys);
 
 /*
- * For the proxies: read a command, and be told when it and its reply pass. `words` are of one RESP
- * command.
+ * Say which keys are a resource's: a name in which "{resource}" stands for it. The first that is
+ * said is the lock itself; nothing is learned any more. False: it is too long, one too many, or
+ * names no resource.
  */
-void keys_read(struct keys *keys, const struct resp_words *words, struct keys_command *command);
+bool keys_pattern(struct keys *keys, const char *pattern);
 
-/* A command, or its reply, that passes between a client and a node at true_ns. */
-struct keys_passage {
+/* ---- taps: for the run ----------------------------------------------------------------------- */
+
+/* What happened to a node that is back. */
+struct keys_return {
     int32_t node;
-    int32_t process; /* the client */
-    int64_t true_ns;
-    struct keys_command *command;
+    uint16_t port;   /* where its server listens */
+    int32_t fault;   /* number in the plan, or HISTORY_NO_FAULT */
+    uint8_t cause;   /* CAUSE_RESTART, CAUSE_FAILOVER; CAUSE_NONE: only its tap was lost */
+    int64_t lost_ns; /* when it went away */
+    uint32_t lost;   /* out: keys of resources that were there then, and are not any more */
 };
 
-void keys_sent(struct keys *keys, const struct keys_passage *passage);
-void keys_answered(struct keys *keys, const struct keys_passage *passage,
-                   const struct resp_reply *reply, struct keys_reply *read);
-/* The reply will never come: whether it was applied is not known. */
-void keys_unanswered(struct keys *keys, const struct keys_passage *passage);
+/*
+ * Have the node at 127.0.0.1:port tell what it does from now on, before any client can reach it.
+ * ERROR_ENVIRONMENT where it does not answer. One that will not tell makes keys_unwatched.
+ */
+MUST_USE struct result keys_watch(struct keys *keys, int32_t node, uint16_t port, struct text *why);
+
+/*
+ * The node was away and is back: ask it what it holds, and have it tell again. Keys that are gone
+ * are reported lost (time lost_ns), or expired if their time was up; those that are there are back.
+ */
+MUST_USE struct result keys_watch_again(struct keys *keys, struct keys_return *back,
+                                        struct text *why);
+
+/*
+ * The node's process is gone: take in what it still said. What was not said of commands under way
+ * is lost with it. With `forgets` its keys are gone as well: they are reported lost now.
+ */
+void keys_gone(struct keys *keys, struct keys_return *gone, bool forgets);
+
+/* A node that was watched does not tell any more, though nobody said that it is gone; since when.
+ */
+bool keys_went_silent(const struct keys *keys, int32_t node);
+int64_t keys_heard_ns(const struct keys *keys, int32_t node);
+
+/* Why nodes are not watched: a sentence; "": they are. */
+const char *keys_unwatched(const struct keys *keys);
+
+/* ---- connections: for the proxies ------------------------------------------------------------ */
+
+/* A connection between a client and a node, and the commands under way on it. */
+struct keys_channel;
+
+struct keys_route {
+    int32_t node;
+    int32_t client;
+    uint16_t own_port;  /* of our socket towards the node: the node names it */
+    uint16_t node_port; /* where that socket leads: nobody watches another's port */
+};
+
+/* NULL if memory is short. */
+struct keys_channel *keys_channel_open(struct keys *keys, const struct keys_route *route);
+void keys_channel_close(struct keys_channel *channel);
+
+/* Read a command that comes from the client, in the order in which they come. */
+void keys_read(struct keys_channel *channel, const struct resp_words *words,
+               struct keys_command *command);
+
+/* It goes to the node. */
+void keys_sent(struct keys_channel *channel, const struct keys_command *command, int64_t true_ns);
+
+/* The oldest command without one has its reply. Only where keys_unheard. */
+void keys_heard(struct keys_channel *channel, const struct resp_reply *reply, int64_t true_ns);
+
+/* The node's side is over: commands without a reply will never have one. */
+void keys_cut_off(struct keys_channel *channel);
+
+/* Sent and without a reply; sent and not taken by keys_answer yet. */
+uint32_t keys_unheard(const struct keys_channel *channel);
+uint32_t keys_open(const struct keys_channel *channel);
+
+/* A command whose reply may pass now. */
+struct keys_answer {
+    struct keys_command command;
+    struct keys_reply reply;
+    struct keys_deed deed;
+    bool answered; /* false: there is no reply */
+    bool lost;     /* what it did was never told: its reply must not pass */
+};
+
+/* Take the oldest command whose reply is here and which the node has shown; false: none yet. */
+bool keys_answer(struct keys_channel *channel, struct keys_answer *answer);
+
+/* The descriptor on which a node tells; -1: none. keys_receive when it can be read, ... */
+int keys_fd(const struct keys *keys, int32_t node);
+void keys_receive(struct keys *keys, int32_t node);
+/* ... and keys_ask at the end of a turn: it asks nodes for what replies wait for. */
+void keys_ask(struct keys *keys);
 
 /* Report what expired until now; keys_next_ns says when to call again (TIME_NEVER: no need). */
 void keys_time(struct keys *keys, int64_t true_ns);
 int64_t keys_next_ns(const struct keys *keys);
 
+/* ---- requests: for adapters ------------------------------------------------------------------ */
+
+/* A client asks its library for something, and is told. */
+struct keys_request {
+    int32_t client;
+    uint8_t f; /* HISTORY_ACQUIRE, HISTORY_EXTEND, HISTORY_RELEASE */
+    uint32_t resource;
+    int64_t true_ns;
+};
+
+void keys_asked(struct keys *keys, const struct keys_request *request);
+
+struct keys_outcome {
+    uint8_t type; /* enum history_type */
+    const struct history_value
+        *value; /* what its library says that it put into the keys, or NULL */
+    int64_t true_ns;
+};
+
+void keys_told(struct keys *keys, const struct keys_request *request,
+               const struct keys_outcome *outcome);
+
+/* ---- for the run ----------------------------------------------------------------------------- */
+
 /*
- * For the run: what it does to nodes. `fault` is the number in the plan, or HISTORY_NO_FAULT.
- *
- * From true_ns on the node's wall clock is jump_ns further than it was and goes at rate_ppm
- * (1000000: sound). A key that is over by that is reported expired, with the cause.
+ * `fault` is the number in the plan, or HISTORY_NO_FAULT. From true_ns on the node's wall clock is
+ * jump_ns further than it was and goes at rate_ppm (1000000: sound). A key that is over by that is
+ * reported expired, with the cause.
  */
 struct keys_clock_change {
     int32_t node;
@@ -128,57 +244,33 @@ struct keys_clock_change {
 
 void keys_clock_changed(struct keys *keys, const struct keys_clock_change *change);
 
-/* What a node holds after a restart or a failover, read from the node itself by the run. */
-struct keys_found {
-    const char *name;
-    const char *value;
-    uint32_t value_bytes;
-    int64_t ttl_ns; /* PTTL; < 0: none */
+/* Names of the keys of a resource that a node holds, for the run to evict. */
+struct keys_names {
+    uint32_t count;
+    struct resp_word name[KEYS_OF_RESOURCE_MAX]; /* borrowed until the next call */
+    int32_t database[KEYS_OF_RESOURCE_MAX];
 };
 
-struct keys_restart {
-    int32_t node;
-    int32_t fault;
-    uint8_t cause;   /* CAUSE_RESTART or CAUSE_FAILOVER */
-    int64_t lost_ns; /* when the node went away */
-    int64_t back_ns; /* when `found` was read */
-    const struct keys_found *found;
-    uint32_t found_count;
-};
+void keys_names_of(const struct keys *keys, int32_t node, uint32_t resource,
+                   struct keys_names *names);
 
-/*
- * The node was away and is back, and holds exactly `found`: the rest is reported as lost (time
- * lost_ns), or expired if its time was up; what was found is reported as back (time back_ns). Call
- * it before any client's command can reach the node.
- */
-void keys_restarted(struct keys *keys, const struct keys_restart *restart);
+/* From now on keys that somebody else than a client deletes there are evicted, by this fault. */
+void keys_evicting(struct keys *keys, int32_t node, int32_t fault);
 
-/* The run evicted a key, or flushed the node (all keys: KEYS_NO_RESOURCE). */
-struct keys_eviction {
-    int32_t node;
-    int32_t fault;
-    uint32_t resource;
-    int64_t true_ns;
-};
-
-void keys_evicted(struct keys *keys, const struct keys_eviction *eviction);
-
-/* The view of one key, for the run and for tests. */
+/* The view of one resource's lock, for the run and for tests. */
 struct keys_view {
     bool present;
+    bool has_value;
     struct history_value value;
     int32_t owner;       /* the client that set it, or HISTORY_NOBODY */
     int64_t earliest_ns; /* true time of its end, at the earliest ... */
     int64_t latest_ns;   /* ... and at the latest; TIME_NEVER without a ttl */
 };
 
-void keys_look(struct keys *keys, int32_t node, uint32_t resource, int64_t true_ns,
+void keys_look(const struct keys *keys, int32_t node, uint32_t resource, int64_t true_ns,
                struct keys_view *view);
 
 /* The history's value for a value string: 40 hex digits are 20 bytes; all else is hashed. */
 void keys_value(const char *text, size_t bytes, struct history_value *value);
-
-/* The resource whose key this is, by name, or KEYS_NO_RESOURCE. */
-uint32_t keys_resource(const struct keys *keys, const char *name, size_t bytes);
 
 #endif

@@ -1,193 +1,344 @@
 /*
  * keys_inner.h: what the files of keys.h share; nobody else includes it.
  *
- *     keys_name.c    names of resources and values, by hash
- *     keys_script.c  Lua texts, their SHA-1, and what they do
+ *     keys.c         make and free, look, time
+ *     keys_table.c   names of keys, and each of them on each node
+ *     keys_value.c   hashes and values
  *     keys_read.c    words -> struct keys_command, reply -> struct keys_reply
- *     keys_judge.c   does a reply agree with the view of one key, and which event does it make
- *     keys_view.c    the view of one key: facts and endings, as events
- *     keys.c         what passes, and replies that come out of order
- *     keys_run.c     what time and the run do to keys
+ *     keys_habit.c   what a script was seen to do
+ *     keys_channel.c commands under way, and which of them the node has shown
+ *     keys_tap.c     what a node tells, cut into units: one command, script or transaction
+ *     keys_change.c  what one effect does to one key
+ *     keys_learn.c   which keys belong to a resource; what clients ask for
+ *     keys_tell.c    what a unit did to a resource's lock, as events
+ *     keys_clock.c   the node's clock, and the ends of keys
+ *     keys_return.c  nodes that go and come back
+ *
+ * What is Redis's own stands in tap.h, monitor.h, effect.h and keys_read.c.
  */
 #ifndef HARNESS_REAL_KEYS_INNER_H
 #define HARNESS_REAL_KEYS_INNER_H
 
+#include "base/duration.h"
+#include "harness/real/keys/effect.h"
 #include "harness/real/keys/keys.h"
+#include "harness/real/keys/tap.h"
 
 enum {
     KEYS_SHA_HEX_BYTES = 40,
-    KEYS_SCRIPTS_MAX = 128, /* the oldest foreign one makes room */
-    KEYS_DEFERRED_MAX = 64,
-    KEYS_NO_SCRIPT = UINT16_MAX,
+    KEYS_HABITS = 1024,    /* a power of two; two that fall on one place forget each other */
+    KEYS_TEXTS = 64,       /* scripts whose SHA-1 is remembered; a power of two */
+    KEYS_NAMES_MAX = 8192, /* then those that are nobody's and nowhere make room */
+    KEYS_EFFECTS_MAX = 64, /* of one command; further ones are taken for nobody's */
+    KEYS_EFFECT_BYTES = 64 << 10,
+    KEYS_CHANGES_MAX = 64, /* keys that one unit changes and that are somebody's lock */
+    KEYS_MENTIONS_MAX = 8, /* resources that one unit names without changing them */
+    KEYS_VALUES_MAX = 8,   /* that a client set last */
+    KEYS_WORDS_MAX = 256,  /* different words of one acquire's commands that are remembered */
+    KEYS_RATE_SOUND_PPM = 1000000,
+    KEYS_CHANNELS = 256, /* places of the table of channels by port; a power of two */
 };
 
-/* Flags of a command. */
-enum {
-    KEYS_FLAG_NIL_IS_YES = 1 << 0, /* a script that answers nil when it got the lock (Redisson) */
-    KEYS_FLAG_COUNT = 1 << 1,      /* several keys, and the reply says how many */
+/* ---- names and keys -------------------------------------------------------------------------- */
+
+/* What a key is for its resource. */
+enum keys_part {
+    KEYS_PART_NONE,   /* nobody's */
+    KEYS_PART_LOCK,   /* its presence is the lock */
+    KEYS_PART_BESIDE, /* a fence, a queue, a count */
 };
 
-/* ---- names ---- */
-
-struct keys_names {
-    const char *const *name; /* borrowed */
-    uint32_t *slot;          /* open addressing: index + 1, 0: free */
-    uint32_t slot_mask;
-    uint32_t count;
-};
-
-bool keys_names_init(struct keys_names *names, const char *const *name, uint32_t count);
-uint32_t keys_names_find(const struct keys_names *names, const char *name, size_t bytes);
-uint64_t keys_hash(const char *data, size_t bytes);
-
-/* ---- scripts ---- */
-
-struct keys_script {
-    uint64_t text_hash;
-    char sha[KEYS_SHA_HEX_BYTES];
-    uint8_t verb;  /* enum keys_verb */
-    uint8_t kind;  /* enum redis_command */
-    uint8_t flags; /* KEYS_FLAG_... */
-};
-
-struct keys_scripts {
-    uint32_t count;
-    uint32_t own;  /* the first ones are lockcore's */
-    uint32_t next; /* the foreign slot that is taken when all are full */
-    struct keys_script list[KEYS_SCRIPTS_MAX];
-};
-
-void keys_scripts_init(struct keys_scripts *scripts);
-const struct keys_script *keys_scripts_learn(struct keys_scripts *scripts, const char *text,
-                                             size_t bytes);
-const struct keys_script *keys_scripts_find(const struct keys_scripts *scripts, const char *sha,
-                                            size_t bytes);
-/* What a Lua text does, from the commands that it calls. */
-void keys_script_classify(const char *text, size_t bytes, struct keys_script *script);
-void keys_sha1_print(const char *data, size_t bytes, char hex[KEYS_SHA_HEX_BYTES]);
-
-/* ---- reading ---- */
-
-void keys_command_read(struct keys_scripts *scripts, const struct keys_names *names,
-                       const struct resp_words *words, struct keys_command *command);
-void keys_reply_read(const struct resp_reply *reply, struct keys_reply *read);
-
-/* ---- one key ---- */
-
-/* What a key was before its last change, and that change: a reply may tell of the time before. */
-struct keys_past {
-    bool known;
+/* A key on one node. Ends are on the node's wall clock, since 1970. */
+struct keys_key {
     bool present;
     bool has_ttl;
-    bool yes;
-    int32_t owner;
-    int32_t process;
+    bool has_value;
+    bool has_number;
+    bool lingers;  /* its time was up by our reckoning; the node has not said yet that it is gone */
+    uint8_t shape; /* enum effect_shape */
+    uint8_t cause; /* enum history_cause that an expiry will have */
+    int16_t fault; /* that is to blame for it, or HISTORY_NO_FAULT */
+    int32_t owner; /* the client that set it, or HISTORY_NOBODY */
     struct history_value value;
-    int64_t earliest_ns;
-    int64_t latest_ns;
-    int64_t true_ns; /* when the reply to `command` came */
-    int64_t recorded_ns;
-    struct keys_command command;
-};
-
-/* What a node is believed to hold under one name. Ends are on the node's wall clock. */
-struct keys_entry {
-    bool present;
-    bool has_ttl;
-    bool maybe_set;   /* `maybe` was sent and never answered */
-    uint8_t cause;    /* enum history_cause that an expiry will have */
-    int16_t fault;    /* that is to blame for it, or HISTORY_NO_FAULT */
-    int32_t owner;    /* the client that set it */
-    uint32_t pending; /* commands on it that are not answered */
-    struct history_value value;
+    int64_t number; /* of a counter */
+    int64_t ttl_ns; /* as it was given */
     int64_t earliest_wall_ns;
     int64_t latest_wall_ns;
     int64_t earliest_ns; /* the same in true time */
     int64_t latest_ns;
-    struct keys_command maybe;
-    int32_t maybe_process;
-    struct keys_past past;
 };
 
-/* What the answer to a command says about one of its keys. */
-struct keys_fact {
-    const struct keys_command *command;
-    int32_t process;
-    bool yes;            /* the command had its effect */
-    int64_t true_ns;     /* when the reply came */
-    int64_t recorded_ns; /* the time of its event: earlier if what followed from it came first */
+/* A key's name, the same on all nodes. */
+struct keys_name {
+    char *text; /* owned */
+    uint32_t bytes;
+    int32_t database;
+    uint64_t hash;
+    uint8_t part;        /* enum keys_part */
+    uint32_t resource;   /* whose it is; KEYS_NO_RESOURCE */
+    struct keys_key *on; /* owned: one a node */
 };
 
-enum keys_agreement {
-    KEYS_AGREES,
-    KEYS_AGREES_EXPIRED, /* if the entry's time was up meanwhile, which is possible */
-    KEYS_CONTRADICTS,
+struct keys_table {
+    uint32_t count;
+    uint32_t slot_mask;
+    uint32_t *slot; /* owned: open addressing; index + 1, 0: free */
+    struct keys_name names[KEYS_NAMES_MAX];
 };
 
-enum keys_agreement keys_judge(const struct keys_entry *entry, const struct keys_fact *fact);
+/* ---- resources ------------------------------------------------------------------------------- */
 
-/* The event that a fact makes, beside the ending of what was there before. */
-enum history_f keys_event_f(const struct keys_entry *entry, const struct keys_fact *fact);
+struct keys_resource {
+    uint32_t lock;  /* index of its lock's name + 1; 0: not known yet */
+    bool told;      /* events went by it already */
+    uint32_t count; /* of names below */
+    uint32_t name[KEYS_OF_RESOURCE_MAX];
+};
 
-/* ---- the view (keys_view.c) ---- */
+/* What a client asked its library for. */
+struct keys_client {
+    bool asks; /* a request is open */
+    bool asked;
+    bool mismatched; /* a value that it reported was never sent: said */
+    uint8_t f;
+    uint32_t resource;
+    uint32_t effects;    /* keys that its commands changed since */
+    uint32_t sets;       /* ... and locks that they set */
+    uint32_t word_count; /* different words that it sent since, by hash */
+    uint64_t words[KEYS_WORDS_MAX];
+    uint32_t value_count; /* set so far; the last ones are kept */
+    struct history_value values[KEYS_VALUES_MAX];
+};
 
-enum { KEYS_RATE_SOUND_PPM = 1000000 };
+/* ---- what a node tells ----------------------------------------------------------------------- */
 
-/* A node's wall clock: wall = base_wall + (true - base_true) * rate. It counts from 0 at start. */
+/* A key as it was before the unit. */
+struct keys_change {
+    uint32_t name; /* index */
+    bool made;     /* it came to be, or was changed, by the unit */
+    bool ends;     /* it was given another end, or the same one again */
+    struct keys_key before;
+};
+
+/* One command, script or transaction, with all that it did. */
+struct keys_unit {
+    bool open;
+    bool script;      /* lines of its inside may follow */
+    bool transaction; /* commands may follow until EXEC */
+    bool ran;         /* a script's inside was seen */
+    bool by_command;  /* somebody's; else it happened by itself */
+    int32_t process;  /* or HISTORY_NOBODY */
+    struct keys_channel *channel;
+    uint64_t number; /* of the command on its channel; KEYS_NO_NUMBER */
+    int64_t wall_ns; /* when, by the node's clock */
+    int64_t true_ns;
+    int64_t since_wall_ns; /* not before this */
+    struct keys_command command;
+    uint32_t word_count; /* values of its words, and of those that it set */
+    struct history_value words[RESP_WORDS_MAX];
+    uint32_t change_count;
+    struct keys_change changes[KEYS_CHANGES_MAX];
+    uint32_t mention_count;
+    uint32_t mentions[KEYS_MENTIONS_MAX];
+};
+
+#define KEYS_NO_NUMBER    UINT64_MAX
+#define KEYS_ANY_DATABASE (-1)
+
+/* An effect that waits for the line of the command that did it. */
+struct keys_effect {
+    int32_t database;
+    struct resp_word key; /* into the node's memory of effects */
+    struct resp_word text;
+};
+
+/* A node's wall clock: wall = base_wall + (true - base_true) * rate. */
 struct keys_clock {
     int64_t base_true_ns;
     int64_t base_wall_ns;
     int64_t rate_ppm;
-    int32_t fault; /* that set the rate */
+    uint8_t cause; /* CAUSE_CLOCK_JUMP or CAUSE_CLOCK_RATE: why it is not what it was */
+    int32_t fault;
 };
 
-/* A fact that contradicts the view until other commands on the same key are answered. */
-struct keys_deferred {
+struct keys_node {
+    bool watched;
+    bool silent;      /* ... until its tap was lost */
+    int64_t heard_ns; /* when it said its last */
+    uint16_t port;
+    uint32_t life; /* how often it was watched anew: what an earlier tap did not say is lost */
+    int32_t evict_fault;
+    struct tap tap;
+    struct keys_clock clock;
+    struct keys_clock clock_before; /* the last change, for what was stamped just before it */
+    int64_t wall_ns;                /* the last stamp that was read ... */
+    int64_t seen_ns;                /* ... and when that was in true time */
+    int64_t told_ns;                /* no event before this one in the node's own order */
+    uint32_t open;                  /* commands on it that are sent and not taken */
+    bool ask;                       /* a barrier is wanted */
+    uint32_t closed;                /* channels that wait to be freed */
+    uint32_t effect_count;
+    uint32_t effect_bytes;
+    struct keys_effect effects[KEYS_EFFECTS_MAX];
+    char effect_memory[KEYS_EFFECT_BYTES];
+    struct keys_unit unit;
+    struct keys_channel *channels[KEYS_CHANNELS]; /* by port */
+};
+
+/* ---- channels -------------------------------------------------------------------------------- */
+
+/* A command that was sent. */
+struct keys_pending {
     struct keys_command command;
-    struct keys_fact fact; /* its command pointer is set when it is used */
-    struct keys_entry *entry;
-    uint32_t waits; /* answers that may still explain it */
+    struct keys_reply reply;
+    struct keys_deed deed;
+    bool heard;     /* it has its reply */
+    uint64_t needs; /* the barrier that shows it at the latest */
+};
+
+struct keys_channel {
+    struct keys *keys;
+    struct keys_route route;
+    struct keys_channel *next; /* of the node's table */
+    bool watched;              /* by the node's present tap, when it was opened */
+    bool closed;               /* the proxies are done: kept until `needs` has passed */
+    bool cut;                  /* the node's side is over */
+    bool queueing;             /* between MULTI and EXEC, as commands come in */
+    bool queued;               /* ... and as the node shows them */
+    uint8_t queue_role;        /* the strongest of the commands that wait for EXEC */
+    uint32_t life;
+    uint64_t needs;
+    uint64_t number_first; /* of the oldest that is kept */
+    uint32_t first;
+    uint32_t count; /* sent and not taken */
+    uint32_t heard; /* of these, the oldest that have their reply */
+    uint32_t seen;  /* of these, those whose line has come, or never will */
+    uint32_t capacity;
+    struct keys_pending *pending; /* owned: a ring */
+};
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+struct keys_habit {
+    uint64_t id;
+    uint8_t role; /* enum command_role */
+};
+
+struct keys_text {
+    uint64_t hash;
+    char sha[KEYS_SHA_HEX_BYTES];
 };
 
 struct keys {
     struct keys_options options;
-    struct keys_names names;
-    struct keys_scripts scripts;
     int64_t next_ns; /* no key ends before; TIME_NEVER */
-    uint32_t deferred_count;
-    struct keys_deferred deferred[KEYS_DEFERRED_MAX]; /* oldest first */
-    struct keys_clock *clocks;                        /* one a node */
-    struct keys_entry entries[];                      /* node * resource_count + resource */
+    bool learns;     /* no patterns were said */
+    char unwatched[TAP_REFUSED_BYTES];
+    uint32_t pattern_count;
+    char patterns[KEYS_PATTERNS_MAX][KEYS_NAME_BYTES_MAX];
+    struct keys_resource *resources; /* owned */
+    struct keys_client *clients;     /* owned */
+    struct keys_node *nodes;         /* owned */
+    struct keys_habit habits[KEYS_HABITS];
+    struct keys_text texts[KEYS_TEXTS];
+    struct keys_table table;
 };
 
+/* keys_value.c */
+uint64_t keys_hash(const char *data, size_t bytes);
+
+/* keys_table.c */
+bool keys_table_init(struct keys_table *table);
+void keys_table_release(struct keys_table *table);
+/* The index of a name, which is made if it is new; UINT32_MAX: it is not followed. */
+uint32_t keys_table_take(struct keys *keys, const struct resp_word *name, int32_t database);
+/* Forget names that nobody needs, where many are known. */
+void keys_table_tidy(struct keys *keys);
+uint32_t keys_table_find(const struct keys_table *table, const struct resp_word *name,
+                         int32_t database);
+static inline struct keys_key *keys_key_on(struct keys *keys, uint32_t name, int32_t node)
+{
+    return &keys->table.names[name].on[node];
+}
+/* There, and a counter is above 0. */
+static inline bool keys_key_holds(const struct keys_key *key)
+{
+    bool counter = key->shape == SHAPE_COUNTER && key->has_number;
+    return key->present && (!counter || key->number > 0);
+}
+
+/* keys_read.c */
+void keys_words_read(struct keys *keys, const struct resp_words *words,
+                     struct keys_command *command);
+void keys_reply_read(const struct resp_reply *reply, struct keys_reply *read);
+void keys_sha1_print(const char *data, size_t bytes, char hex[KEYS_SHA_HEX_BYTES]);
+
+/* keys_habit.c */
+void keys_habits_init(struct keys *keys);
+void keys_habit_seen(struct keys *keys, const struct keys_command *command, uint8_t did);
+/* The role of a command of this client, as far as it can be known before it is carried out. */
+enum command_role keys_role(const struct keys *keys, const struct keys_command *command,
+                            int32_t client);
+
+/* keys_channel.c */
+struct keys_channel *keys_channel_find(struct keys_node *node, uint16_t port);
+/* The command whose line this is: its number, or KEYS_NO_NUMBER. */
+uint64_t keys_channel_line(struct keys_channel *channel, const struct resp_words *words,
+                           struct keys_command *command);
+/* All that it did was shown. */
+void keys_channel_shown(struct keys_channel *channel, uint64_t number,
+                        const struct keys_deed *deed);
+void keys_channels_free(struct keys_node *node, bool all);
+
+/* keys_tap.c */
+void keys_unit_close(struct keys *keys, int32_t node);
+void keys_effects_flush(struct keys *keys, int32_t node);
+struct keys_unit *keys_unit_alone(struct keys *keys, int32_t node);
+
+/* keys_change.c */
+/* An effect on a key, by `words` (NULL: by nobody's command). */
+void keys_change(struct keys *keys, int32_t node, const struct keys_effect *effect,
+                 const struct resp_words *words);
+/* Remember what the key was before the open unit. */
+struct keys_change *keys_change_note(struct keys *keys, int32_t node, uint32_t name);
+
+/* keys_learn.c */
+bool keys_resources_init(struct keys *keys);
+void keys_learn(struct keys *keys, int32_t node, struct keys_unit *unit);
+/* The resource that a name belongs to by what was said; part: what it is there. */
+void keys_name_bind(struct keys *keys, uint32_t name);
+void keys_client_word(struct keys_client *client, const struct resp_words *words);
+void keys_client_value(struct keys_client *client, const struct history_value *value);
+struct keys_client *keys_client_at(struct keys *keys, int32_t client);
+void keys_unclear(struct keys *keys, const char *why);
+
+/* keys_tell.c */
+void keys_tell_unit(struct keys *keys, int32_t node, struct keys_deed *deed);
 /* How a key ended without a command's doing. */
 struct keys_ending {
     uint8_t f;     /* enum history_f */
     uint8_t cause; /* enum history_cause */
     int32_t fault;
     int64_t true_ns;
+    int64_t since_ns; /* TIME_NEVER: exactly then */
 };
+void keys_tell_ending(struct keys *keys, int32_t node, uint32_t name,
+                      const struct keys_ending *ending);
+void keys_tell_back(struct keys *keys, const struct keys_return *back, uint32_t name,
+                    int64_t true_ns);
+void keys_tell_error(struct keys_channel *channel, const struct keys_command *command,
+                     int64_t true_ns);
 
+/* keys_clock.c */
 int64_t keys_clock_wall(const struct keys_clock *clock, int64_t true_ns);
-struct keys_entry *keys_entry(struct keys *keys, int32_t node, uint32_t resource);
-struct keys_clock *keys_entry_clock(struct keys *keys, const struct keys_entry *entry);
-/* Make an event about the entry's key, with the owner that it has. */
-struct history_event keys_event(const struct keys *keys, const struct keys_entry *entry,
-                                enum history_f f, int64_t true_ns);
-void keys_event_until(const struct keys *keys, const struct keys_entry *entry,
-                      struct history_event *event);
-/* Ends in true time, from those on the wall clock. */
-void keys_entry_recompute(const struct keys_clock *clock, struct keys_entry *entry);
-/* Let keys_time look at it when it ends. */
-void keys_entry_schedule(struct keys *keys, const struct keys_entry *entry);
-void keys_gone(struct keys *keys, struct keys_entry *entry, const struct keys_ending *ending);
-void keys_expire(struct keys *keys, struct keys_entry *entry, int64_t true_ns);
-/* Take a fact in; false, and nothing done, if it contradicts the view and is not forced. */
-bool keys_take(struct keys *keys, struct keys_entry *entry, const struct keys_fact *fact,
-               bool force);
-
-/* Record that a key was set and deleted again before its last change; moves nothing. */
-void keys_take_episode(struct keys *keys, struct keys_entry *entry, const struct keys_fact *set,
-                       const struct keys_fact *deletion);
+int64_t keys_clock_true(const struct keys_clock *clock, int64_t wall_ns);
+/* When, in true time, the node's clock showed this; not after now. */
+int64_t keys_stamp_seen(const struct keys_node *node, int64_t wall_ns);
+/* The same for an event: at least `least_ns`, and not before what was told last. */
+int64_t keys_stamp_true(const struct keys_node *node, int64_t wall_ns, int64_t least_ns);
+void keys_key_end(struct keys *keys, int32_t node, uint32_t name);
+/* Ends of locks that the node has passed by then. */
+void keys_expire_until(struct keys *keys, int32_t node, int64_t true_ns);
+void keys_expire(struct keys *keys, int32_t node, uint32_t name, int64_t true_ns);
 
 #endif

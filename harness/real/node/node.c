@@ -152,7 +152,7 @@ struct result node_start(struct node *node, struct text *why)
                                                "0",
                                                "--daemonize",
                                                "no",
-                                               "--set-proc-title",
+                                               node->old ? NULL : "--set-proc-title",
                                                "no",
                                                NULL};
     struct process_spec spec = {
@@ -194,12 +194,32 @@ bool node_died(struct node *node, struct text *why)
     return true;
 }
 
+/* Redis 6.0 does not know an option of ours, and says so in its log. */
+static bool node_is_old(const struct node *node)
+{
+    char line[512];
+    bool old = false;
+    FILE *log = fopen(node->log_path, "re");
+    while (log != NULL && !old && fgets(line, sizeof line, log) != NULL) {
+        old = strstr(line, "set-proc-title") != NULL;
+    }
+    if (log != NULL) {
+        (void)fclose(log);
+    }
+    return old;
+}
+
 struct result node_ready(struct node *node, bool *ready, struct text *why)
 {
     ASSERT(node->state == NODE_STARTING);
     *ready = false;
     if (node_died(node, why)) {
-        return result_error(ERROR_ENVIRONMENT);
+        if (node->old || !node_is_old(node)) {
+            return result_error(ERROR_ENVIRONMENT);
+        }
+        text_clear(why);
+        node->old = true;
+        return node_start(node, why);
     }
     if (admin_alive(node->port)) {
         node->state = NODE_UP;
@@ -254,7 +274,8 @@ static bool node_growing_file(const struct node *node, char *path, size_t path_b
                    node->directory);
     FILE *file = fopen(manifest, "re");
     if (file == NULL) {
-        return false;
+        (void)snprintf(path, path_bytes, "%s/appendonly.aof", node->directory); /* before 7.0 */
+        return access(path, F_OK) == 0;
     }
     while (fgets(line, sizeof line, file) != NULL) {
         if (strstr(line, " type i") != NULL && sscanf(line, "file %255s", name) == 1) {

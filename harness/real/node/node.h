@@ -42,6 +42,7 @@ struct node {
     int port;
     int port_fd; /* bound, never listening */
     pid_t pid;   /* 0 while DOWN */
+    bool old;    /* a server that does not know all of our options: before 6.2 */
     struct admin admin;
     struct clock_page *clock; /* owned mapping; NULL without fake_clock */
     char directory[NODE_PATH_BYTES];

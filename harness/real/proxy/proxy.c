@@ -12,6 +12,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+static void proxy_tap_event(const struct proxy_tap *tap)
+{
+    keys_receive(tap->proxy->options.keys, tap->node);
+}
+
 static void proxy_event(const struct epoll_event *event)
 {
     struct proxy_source *source = event->data.ptr;
@@ -32,6 +37,10 @@ static void proxy_event(const struct epoll_event *event)
                                                 offsetof(struct proxy_connection, node_source)),
             event->events);
         return;
+    case SOURCE_TAP:
+        proxy_tap_event(
+            (struct proxy_tap *)(void *)((char *)source - offsetof(struct proxy_tap, source)));
+        return;
     }
     UNREACHABLE();
 }
@@ -41,6 +50,36 @@ void proxy_wake_at(struct proxy *proxy, int64_t due_ns)
     if (due_ns < proxy->alarm.at_ns) {
         loop_alarm_set(&proxy->alarm, due_ns);
     }
+}
+
+/* Hear of what replies wait for, let those pass that are explained, and ask about the others. */
+static void proxy_hear(struct proxy *proxy)
+{
+    struct keys *keys = proxy->options.keys;
+    uint64_t nodes = 0;
+    for (struct proxy_connection *c = proxy->waiting; c != NULL; c = c->waiting_next) {
+        nodes |= (uint64_t)1 << c->link->node;
+    }
+    for (int32_t node = 0; node < proxy->options.node_count; node++) {
+        if ((nodes >> node & 1) != 0) {
+            keys_receive(keys, node);
+        }
+    }
+    struct proxy_connection *connection = proxy->waiting;
+    proxy->waiting = NULL;
+    while (connection != NULL) {
+        struct proxy_connection *next = connection->waiting_next;
+        connection->waiting = false;
+        if (!connection->dead) {
+            connection_answers(connection);
+        }
+        if (!connection->dead &&
+            keys_open(connection->channel) > keys_unheard(connection->channel)) {
+            connection_wait(connection);
+        }
+        connection = next;
+    }
+    keys_ask(keys);
 }
 
 /*
@@ -60,6 +99,7 @@ static void proxy_turn(struct loop_watch *watch)
         for (int i = 0; i < count; i++) {
             proxy_event(&events[i]);
         }
+        proxy_hear(proxy);
         pipe_flush_all(proxy);
         if (proxy->dead != NULL) {
             connection_free_dead(proxy);
@@ -101,6 +141,7 @@ static void proxy_tick(struct loop_alarm *alarm)
             connection = next;
         }
     }
+    proxy_hear(proxy);
     pipe_flush_all(proxy);
     connection_free_dead(proxy);
     keys_time(proxy->options.keys, proxy->now_ns);
@@ -157,6 +198,9 @@ static void proxy_close_sockets(struct proxy *proxy)
             struct proxy_connection *connection = link->connections;
             connection_node_gone(connection);
             (void)connection_cut(connection);
+            if (!connection->dead) {
+                connection_end(connection);
+            }
         }
         if (link->listener_fd >= 0) {
             (void)close(link->listener_fd);
@@ -181,17 +225,24 @@ struct result proxy_start(uv_loop_t *loop, const struct proxy_options *options,
     uint32_t links = (uint32_t)options->client_count * (uint32_t)options->node_count;
     size_t bytes = sizeof(struct proxy) + links * sizeof(struct proxy_link);
     struct proxy *proxy = memory_resize(NULL, bytes);
-    uint16_t *ports = memory_resize(NULL, (size_t)options->node_count * sizeof *ports);
-    if (proxy == NULL || ports == NULL) {
+    size_t nodes = (size_t)options->node_count;
+    uint16_t *ports = memory_resize(NULL, nodes * sizeof *ports);
+    struct proxy_tap *taps = memory_resize(NULL, nodes * sizeof *taps);
+    if (proxy == NULL || ports == NULL || taps == NULL) {
         memory_release(proxy);
         memory_release(ports);
+        memory_release(taps);
         text_add(why, "no memory for %u proxies", links);
         return result_error(ERROR_LIMIT);
     }
     memset(proxy, 0, bytes);
-    memset(ports, 0, (size_t)options->node_count * sizeof *ports);
+    memset(ports, 0, nodes * sizeof *ports);
+    for (size_t i = 0; i < nodes; i++) {
+        taps[i] = (struct proxy_tap){{SOURCE_TAP}, proxy, (int32_t)i};
+    }
     proxy->options = *options;
     proxy->node_port = ports;
+    proxy->taps = taps;
     proxy->link_count = links;
     proxy->now_ns = loop_now_ns();
     proxy_raise_limit();
@@ -218,6 +269,7 @@ void proxy_free(struct proxy *proxy)
 {
     if (proxy != NULL) {
         memory_release(proxy->node_port);
+        memory_release(proxy->taps);
         memory_release(proxy);
     }
 }
@@ -233,6 +285,12 @@ void proxy_node_set(struct proxy *proxy, int32_t node, uint16_t port)
 {
     ASSERT(node >= 0 && node < proxy->options.node_count);
     proxy->node_port[node] = port;
+    int fd = keys_fd(proxy->options.keys, node);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &proxy->taps[node].source};
+    if (fd >= 0 && epoll_ctl(proxy->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
+        ASSERT(errno == EEXIST); /* it leads there already */
+    }
+    proxy_wake_at(proxy, loop_now_ns()); /* what waited for the node that was there is lost */
 }
 
 bool proxy_connected(const struct proxy *proxy, int32_t client, int32_t node)
@@ -254,7 +312,7 @@ struct proxy_signs proxy_signs(const struct proxy *proxy, int32_t client)
         signs.connections += link->connected;
         signs.waits = signs.waits || link->faults != 0;
         for (const struct proxy_connection *c = link->connections; c != NULL; c = c->next) {
-            bool waits = c->command_count > 0 || c->reply.mark_count > 0;
+            bool waits = c->command_count > 0 || connection_owes(c) || c->reply.mark_count > 0;
             signs.waits = signs.waits || (c->client_fd >= 0 && waits);
         }
     }

@@ -10,6 +10,9 @@
  * decides when a message passes, or whether. Order on a connection is kept, as TCP keeps it; two
  * connections know nothing of each other.
  *
+ * A reply passes once the node has shown what its command did (keys.h); one that was never shown
+ * because the node is gone is lost, and its connection is reset.
+ *
  * A connection that loses its client is kept towards the node until every command that was
  * forwarded is answered, so that keys.h sees all that was applied.
  *
@@ -37,6 +40,7 @@ struct proxy_message {
     int64_t true_ns; /* loop_now_ns() when it was seen */
     const struct keys_command *command;
     const struct keys_reply *reply; /* reply() only */
+    const struct keys_deed *deed;   /* reply() only: what the node was seen to do */
 };
 
 enum proxy_action {
@@ -87,7 +91,10 @@ void proxy_free(struct proxy *proxy);
 /* The port that `client` must connect to for `node`; the same for the whole run. */
 uint16_t proxy_port(const struct proxy *proxy, int32_t client, int32_t node);
 
-/* Where the node listens, on 127.0.0.1; again after a restart on another port. */
+/*
+ * Where the node listens, on 127.0.0.1; again after a restart on another port. Where keys.h watches
+ * it, do that first.
+ */
 void proxy_node_set(struct proxy *proxy, int32_t node, uint16_t port);
 
 /*

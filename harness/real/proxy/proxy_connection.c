@@ -100,7 +100,7 @@ static void socket_reset(int fd)
     (void)close(fd);
 }
 
-static void connection_end(struct proxy_connection *connection)
+void connection_end(struct proxy_connection *connection)
 {
     ASSERT(!connection->dead);
     struct proxy *proxy = connection->link->proxy;
@@ -112,6 +112,10 @@ static void connection_end(struct proxy_connection *connection)
         (void)close(connection->node_fd);
         connection->node_fd = -1;
     }
+    if (connection->channel != NULL) {
+        keys_channel_close(connection->channel);
+        connection->channel = NULL;
+    }
     *connection->slot = connection->next;
     if (connection->next != NULL) {
         connection->next->slot = connection->slot;
@@ -121,8 +125,29 @@ static void connection_end(struct proxy_connection *connection)
     proxy->dead = connection;
 }
 
+bool connection_owes(const struct proxy_connection *connection)
+{
+    return connection->channel != NULL && keys_open(connection->channel) > 0;
+}
+
+/* Those that are over wait for nothing. */
+static void waiting_leave(struct proxy *proxy)
+{
+    struct proxy_connection **at = &proxy->waiting;
+    while (*at != NULL) {
+        if ((*at)->dead) {
+            *at = (*at)->waiting_next;
+        } else {
+            at = &(*at)->waiting_next;
+        }
+    }
+}
+
 void connection_free_dead(struct proxy *proxy)
 {
+    if (proxy->dead != NULL) {
+        waiting_leave(proxy);
+    }
     while (proxy->dead != NULL) {
         struct proxy_connection *connection = proxy->dead;
         proxy->dead = connection->dead_next;
@@ -134,13 +159,12 @@ void connection_free_dead(struct proxy *proxy)
 }
 
 /*
- * Forget the commands that wait. Those that count as sent still go to a node that is there: their
- * replies are waited for.
+ * Forget the commands that wait. Those that were sent are still waited for.
  */
 static uint32_t request_discard(struct proxy_connection *connection)
 {
     struct proxy_pipe *pipe = &connection->request;
-    connection->command_count = connection->command_sent;
+    connection->command_count = 0;
     if (connection->node_fd < 0) {
         return pipe_discard(pipe);
     }
@@ -163,21 +187,19 @@ void connection_client_gone(struct proxy_connection *connection)
 
 void connection_node_gone(struct proxy_connection *connection)
 {
-    struct proxy_link *link = connection->link;
     if (connection->node_fd >= 0) {
         (void)close(connection->node_fd);
         connection->node_fd = -1;
     }
+    bool unheard = connection->channel != NULL && keys_unheard(connection->channel) > 0;
     connection->reply.ended = true;
-    connection->reply.broken = connection->reply.broken || connection->command_sent > 0;
-    for (uint32_t i = 0; i < connection->command_sent; i++) {
-        keys_unanswered(link->proxy->options.keys,
-                        &(struct keys_passage){.node = link->node,
-                                               .process = link->client,
-                                               .true_ns = link->proxy->now_ns,
-                                               .command = connection_command(connection, i)});
+    connection->reply.broken = connection->reply.broken || unheard;
+    if (connection->channel != NULL) {
+        keys_cut_off(connection->channel);
     }
-    connection->command_sent = 0;
+    if (connection_owes(connection)) {
+        connection_wait(connection);
+    }
     (void)request_discard(connection);
 }
 
@@ -211,10 +233,13 @@ void connection_settle(struct proxy_connection *connection)
     if (connection->dead) {
         return;
     }
+    bool owes = connection_owes(connection);
     if (connection->node_fd < 0) {
         if (connection->client_fd < 0) {
-            connection_end(connection);
-        } else if (end_passes(connection, DIRECTION_REPLY)) {
+            if (!owes) {
+                connection_end(connection);
+            }
+        } else if (!owes && end_passes(connection, DIRECTION_REPLY)) {
             if (connection->reply.broken) {
                 socket_reset(connection->client_fd);
                 connection->client_fd = -1;
@@ -223,7 +248,7 @@ void connection_settle(struct proxy_connection *connection)
         }
         return;
     }
-    bool settled = connection->command_sent == 0 || connection->opaque;
+    bool settled = !owes || connection->opaque;
     if (settled && end_passes(connection, DIRECTION_REQUEST) &&
         (connection->client_fd < 0 || pipe_empty(&connection->reply))) {
         connection_end(connection);
@@ -231,6 +256,21 @@ void connection_settle(struct proxy_connection *connection)
 }
 
 /* ---- a connection's beginning ---- */
+
+/* The commands of a connection, by the port under which the node knows it. */
+static struct keys_channel *channel_open(const struct proxy_link *link, int node_fd)
+{
+    struct sockaddr_in address;
+    socklen_t bytes = sizeof address;
+    bool named = getsockname(node_fd, (struct sockaddr *)&address, &bytes) == 0;
+    struct keys_route route = {
+        .node = link->node,
+        .client = link->client,
+        .own_port = named ? ntohs(address.sin_port) : 0,
+        .node_port = link->proxy->node_port[link->node],
+    };
+    return keys_channel_open(link->proxy->options.keys, &route);
+}
 
 /* Begin to connect to the node; its outcome is an event. */
 static int node_connect(const struct proxy_link *link)
@@ -280,7 +320,8 @@ static void link_connect(struct proxy_link *link, int client_fd)
     link->proxy->counts.connections++;
     link->connected++;
     connection->node_fd = node_connect(link);
-    if (connection->node_fd < 0 ||
+    connection->channel = connection->node_fd >= 0 ? channel_open(link, connection->node_fd) : NULL;
+    if (connection->channel == NULL ||
         !connection_watch(connection, connection->node_fd, &connection->node_source)) {
         connection->reply.broken = true;
         connection_node_gone(connection);

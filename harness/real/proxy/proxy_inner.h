@@ -24,7 +24,7 @@ enum {
 };
 
 /* What an epoll event is about. */
-enum source_type { SOURCE_LISTENER, SOURCE_CLIENT, SOURCE_NODE };
+enum source_type { SOURCE_LISTENER, SOURCE_CLIENT, SOURCE_NODE, SOURCE_TAP };
 
 struct proxy_source {
     uint8_t type; /* enum source_type */
@@ -37,6 +37,7 @@ struct proxy_mark {
     bool seen;        /* request: arrival() was called */
     bool delayed;     /* request: by DELAY_COMMAND already */
     bool silent;      /* request: nobody answers it */
+    bool waits;       /* reply: the node has not shown yet what its command did */
     uint64_t counted; /* bit i: fault i has counted it as held */
     int64_t due_ns;   /* 0: at once */
 };
@@ -80,11 +81,20 @@ struct proxy_connection {
     struct resp_replies replies_reader;
     struct proxy_pipe request;
     struct proxy_pipe reply;
-    struct keys_command *commands; /* owned; a ring: first those sent, then those that wait */
+    struct keys_channel *channel;          /* commands that were sent; NULL without a node */
+    bool waiting;                          /* in the proxy's list of those ... */
+    struct proxy_connection *waiting_next; /* ... whose replies the node has to explain */
+    struct keys_command *commands;         /* owned; a ring: those that are not sent yet */
     uint32_t command_first;
-    uint32_t command_sent;  /* sent and not answered */
-    uint32_t command_count; /* all */
+    uint32_t command_count;
     uint32_t command_capacity;
+};
+
+/* Where a node tells what it does. */
+struct proxy_tap {
+    struct proxy_source source;
+    struct proxy *proxy;
+    int32_t node;
 };
 
 struct proxy_link {
@@ -115,8 +125,10 @@ struct proxy {
     struct loop_alarm alarm;
     int64_t now_ns; /* of this turn */
     uint16_t *node_port;
-    struct proxy_connection *dead;  /* to be freed */
-    struct proxy_connection *flush; /* to be written to at the end of the turn */
+    struct proxy_connection *dead;    /* to be freed */
+    struct proxy_connection *flush;   /* to be written to at the end of the turn */
+    struct proxy_connection *waiting; /* with replies that the node has to explain */
+    struct proxy_tap *taps;           /* owned: one a node */
     struct proxy_fault_state faults[SCENARIO_FAULTS_MAX];
     struct proxy_counts counts;
     uint32_t link_count;
@@ -164,6 +176,10 @@ void connection_settle(struct proxy_connection *connection);
 void connection_node_gone(struct proxy_connection *connection);
 void connection_client_gone(struct proxy_connection *connection);
 void connection_free_dead(struct proxy *proxy);
+/* Sent to the node, and not all explained or lost yet. */
+bool connection_owes(const struct proxy_connection *connection);
+/* Whatever it owes. */
+void connection_end(struct proxy_connection *connection);
 void connection_node_event(struct proxy_connection *connection, uint32_t events);
 void connection_client_event(struct proxy_connection *connection, uint32_t events);
 
@@ -185,6 +201,10 @@ uint32_t pipe_discard(struct proxy_pipe *pipe);
 
 /* ---- proxy_message.c ---- */
 
+/* Some replies wait until the node has shown what their commands did; ... */
+void connection_wait(struct proxy_connection *connection);
+/* ... and those whose commands it has shown by now may pass. */
+void connection_answers(struct proxy_connection *connection);
 /* A whole message came: pass it on or note that it waits. False: the connection cannot go on. */
 bool request_message(struct proxy_connection *connection, const struct resp_words *words);
 bool reply_message(struct proxy_connection *connection, const struct resp_reply *reply);

@@ -5,7 +5,6 @@
 #include "base/assert.h"
 
 #include <string.h>
-#include <strings.h>
 
 /* A mark behind the last; NULL if there are too many. */
 static struct proxy_mark *pipe_push(struct proxy_pipe *pipe, uint32_t bytes)
@@ -56,25 +55,17 @@ static struct keys_command *commands_push(struct proxy_connection *connection)
 /* The oldest command that is not sent yet vanishes. */
 void commands_drop_waiting(struct proxy_connection *connection)
 {
-    ASSERT(connection->command_count > connection->command_sent);
-    for (uint32_t i = connection->command_sent; i + 1 < connection->command_count; i++) {
-        *connection_command(connection, i) = *connection_command(connection, i + 1);
-    }
+    ASSERT(connection->command_count > 0);
+    connection->command_first++;
     connection->command_count--;
 }
 
 /* The oldest command that is not sent yet goes to the node now. */
 void commands_send(struct proxy_connection *connection)
 {
-    struct proxy_link *link = connection->link;
-    keys_sent(link->proxy->options.keys,
-              &(struct keys_passage){
-                  .node = link->node,
-                  .process = link->client,
-                  .true_ns = link->proxy->now_ns,
-                  .command = connection_command(connection, connection->command_sent),
-              });
-    connection->command_sent++;
+    keys_sent(connection->channel, connection_command(connection, 0),
+              connection->link->proxy->now_ns);
+    commands_drop_waiting(connection);
 }
 
 /* Tell the run that the oldest waiting command is about to go. */
@@ -86,7 +77,7 @@ struct proxy_answer commands_arrival(struct proxy_connection *connection)
         .client = link->client,
         .node = link->node,
         .true_ns = link->proxy->now_ns,
-        .command = connection_command(connection, connection->command_sent),
+        .command = connection_command(connection, 0),
     };
     return callbacks->arrival(callbacks->data, &message);
 }
@@ -104,22 +95,6 @@ void mark_answer(struct proxy_connection *connection, struct proxy_mark *mark,
 }
 
 /* ---- whole messages ---- */
-
-/* After this command, what the node sends does not answer commands one by one any more. */
-static bool command_is_opaque(const struct resp_words *words)
-{
-    static const char *const names[] = {"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR",
-                                        "SYNC",      "PSYNC",      "CLIENT"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (words->word[0].bytes == strlen(names[i]) &&
-            strncasecmp(words->word[0].data, names[i], words->word[0].bytes) == 0) {
-            /* Of CLIENT only REPLY matters. */
-            return names[i][0] != 'C' || (words->count > 1 && words->word[1].bytes == 5 &&
-                                          strncasecmp(words->word[1].data, "REPLY", 5) == 0);
-        }
-    }
-    return false;
-}
 
 /* Note a message that waits. */
 static struct proxy_mark *message_wait(struct proxy_connection *connection, uint8_t direction,
@@ -161,8 +136,8 @@ bool request_message(struct proxy_connection *connection, const struct resp_word
         if (command == NULL) {
             return false;
         }
-        keys_read(link->proxy->options.keys, words, command);
-        if (command->kind == REDIS_COMMANDS && command_is_opaque(words)) {
+        keys_read(connection->channel, words, command);
+        if (command->ends_replies) {
             connection->opaque = true;
             connection->command_count--;
             silent = true;
@@ -194,35 +169,76 @@ bool request_message(struct proxy_connection *connection, const struct resp_word
     return true;
 }
 
-/* The reply answers the oldest command that was sent. */
+/* A command is answered and shown: what does the run say, and what do faults do to its reply? */
 static struct proxy_answer reply_answered(struct proxy_connection *connection,
-                                          const struct resp_reply *reply)
+                                          const struct keys_answer *told)
 {
     struct proxy_link *link = connection->link;
     struct proxy *proxy = link->proxy;
-    struct keys_command command = *connection_command(connection, 0);
-    struct keys_reply read;
-    connection->command_first++;
-    connection->command_sent--;
-    connection->command_count--;
-    keys_answered(proxy->options.keys,
-                  &(struct keys_passage){.node = link->node,
-                                         .process = link->client,
-                                         .true_ns = proxy->now_ns,
-                                         .command = &command},
-                  reply, &read);
     struct proxy_message message = {.client = link->client,
                                     .node = link->node,
                                     .true_ns = proxy->now_ns,
-                                    .command = &command,
-                                    .reply = &read};
+                                    .command = &told->command,
+                                    .reply = &told->reply,
+                                    .deed = &told->deed};
     struct proxy_answer answer =
         proxy->options.callbacks.reply(proxy->options.callbacks.data, &message);
     proxy_count_answer(proxy, &answer, PROXY_LOSE);
-    if (link->faults != 0 && answer.action != PROXY_LOSE && proxy_loses(link, command.role)) {
+    if (link->faults != 0 && answer.action != PROXY_LOSE && proxy_loses(link, told->command.role)) {
         answer.action = PROXY_LOSE;
     }
     return answer;
+}
+
+/* The first reply that waits for the node's word; NULL where its client is gone. */
+static struct proxy_mark *reply_waiting(const struct proxy_connection *connection)
+{
+    for (uint32_t i = 0; i < connection->reply.mark_count; i++) {
+        struct proxy_mark *mark = pipe_mark(&connection->reply, i);
+        if (mark->waits) {
+            return mark;
+        }
+    }
+    return NULL;
+}
+
+void connection_answers(struct proxy_connection *connection)
+{
+    struct keys_answer told;
+    bool any = false;
+    while (!connection->dead && keys_answer(connection->channel, &told)) {
+        any = true;
+        struct proxy_answer answer = {PROXY_LOSE, PROXY_NO_FAULT, 0};
+        if (!told.answered) {
+            continue;
+        }
+        if (!told.lost) {
+            answer = reply_answered(connection, &told);
+        }
+        /* The callback may have cut this very connection. */
+        struct proxy_mark *mark = connection->dead ? NULL : reply_waiting(connection);
+        if (mark != NULL && answer.action == PROXY_LOSE) {
+            (void)connection_cut(connection);
+        } else if (mark != NULL) {
+            mark->waits = false;
+            mark_answer(connection, mark, &answer);
+        }
+    }
+    if (any && !connection->dead) {
+        pipe_advance(connection, DIRECTION_REPLY);
+        connection_settle(connection);
+    }
+}
+
+/* It waits until the node has shown what its command did. */
+void connection_wait(struct proxy_connection *connection)
+{
+    struct proxy *proxy = connection->link->proxy;
+    if (!connection->waiting) {
+        connection->waiting = true;
+        connection->waiting_next = proxy->waiting;
+        proxy->waiting = connection;
+    }
 }
 
 /* A whole reply came from the node. False: the connection cannot go on. */
@@ -231,9 +247,21 @@ bool reply_message(struct proxy_connection *connection, const struct resp_reply 
     struct proxy_link *link = connection->link;
     struct proxy_pipe *pipe = &connection->reply;
     struct proxy_answer answer = PROXY_PASSES;
+    struct keys_answer told = {.lost = false};
     link->proxy->counts.replies++;
-    if (reply->type != '>' && connection->command_sent > 0) {
-        answer = reply_answered(connection, reply);
+    bool answers = reply->type != '>' && keys_unheard(connection->channel) > 0;
+    bool first = keys_open(connection->channel) == keys_unheard(connection->channel);
+    bool waits = false;
+    if (answers) {
+        keys_heard(connection->channel, reply, link->proxy->now_ns);
+        waits = !first || !keys_answer(connection->channel, &told);
+    }
+    if (waits) {
+        connection_wait(connection);
+    } else if (answers && told.lost) {
+        answer.action = PROXY_LOSE;
+    } else if (answers) {
+        answer = reply_answered(connection, &told);
     }
     if (connection->client_fd < 0) {
         pipe->parsed += reply->message_bytes;
@@ -245,7 +273,8 @@ bool reply_message(struct proxy_connection *connection, const struct resp_reply 
         (void)connection_cut(connection);
         return true;
     }
-    if (answer.action == PROXY_PASS && link->faults == 0 && pipe->mark_count == 0) {
+    bool free = answer.action == PROXY_PASS && link->faults == 0 && pipe->mark_count == 0;
+    if (free && !waits) {
         pipe->parsed += reply->message_bytes;
         pipe->ready = pipe->parsed;
         return true;
@@ -254,6 +283,7 @@ bool reply_message(struct proxy_connection *connection, const struct resp_reply 
     if (mark == NULL) {
         return false;
     }
+    mark->waits = waits;
     mark_answer(connection, mark, &answer);
     return true;
 }

@@ -96,7 +96,8 @@ static enum pipe_block pipe_blocked(struct proxy_connection *connection, uint8_t
         proxy_wake_at(link->proxy, mark->due_ns);
         return BLOCK_WAITS;
     }
-    if (mark->held || (direction == DIRECTION_REQUEST && !connection->connected)) {
+    bool early = direction == DIRECTION_REQUEST && !connection->connected;
+    if (mark->held || mark->waits || early) {
         return BLOCK_WAITS;
     }
     if (link->faults == 0) {
@@ -124,7 +125,7 @@ static bool request_released(struct proxy_connection *connection)
     }
     if (!mark->delayed) {
         mark->delayed = true;
-        uint8_t role = connection_command(connection, connection->command_sent)->role;
+        uint8_t role = connection_command(connection, 0)->role;
         int64_t wait_ns =
             connection->link->faults != 0 ? proxy_delay_of(connection->link, role) : 0;
         if (wait_ns > 0) {

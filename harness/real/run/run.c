@@ -205,6 +205,7 @@ static struct result run_make_proxies(struct run *run, struct text *why)
 {
     struct keys_options keys = {
         .node_count = run->node_count,
+        .client_count = run->client_count + 1,
         .resource_count = (uint32_t)run->plan->scenario.resource_count,
         .resource_names = run->resource_names,
         .start_ns = run->prepared_ns,
@@ -215,6 +216,15 @@ static struct result run_make_proxies(struct run *run, struct text *why)
     if (run->keys == NULL) {
         text_add(why, "no memory for the view of keys");
         return result_error(ERROR_LIMIT);
+    }
+    if (run->options->adapter == NULL) {
+        /* Our own locks: a key that is called as the resource, and a fence beside it. */
+        bool said =
+            keys_pattern(run->keys, "{resource}") && keys_pattern(run->keys, "{resource}:fence");
+        ASSERT(said);
+    }
+    for (int32_t i = 0; i < run->node_count; i++) {
+        TRY(keys_watch(run->keys, i, (uint16_t)run->nodes[i].node.port, why));
     }
     struct proxy_options options = {
         .client_count = run->client_count + 1,
@@ -450,6 +460,8 @@ static struct result run_real(const struct plan *plan, const struct world_option
     run_heal(&run);
     run_audit(&run);
     run_emit_phase(&run, HISTORY_RUN_END, run.stopped ? CAUSE_STOPPED : cause);
+    struct text unwatched = text_over(header->unwatched, sizeof header->unwatched);
+    text_add(&unwatched, "%s", keys_unwatched(run.keys));
     run_end(&run);
     return run.outcome;
 }

@@ -160,6 +160,7 @@ struct result run_adapters_start(struct run *run, struct text *why)
 {
     struct adapter_options options = {
         .loop = &run->loop,
+        .keys = run->keys,
         .proxy = run->proxy,
         .command = run->options->adapter,
         .plan = run->plan,

@@ -93,58 +93,29 @@ void run_nodes_end(struct run *run)
 
 /* ---- down and up again ---------------------------------------------------------------------- */
 
-/* What the server holds, for the view of keys: after a restart only it can tell. */
-static struct result run_node_read_keys(struct run *run, int32_t node, struct keys_found *found,
-                                        uint32_t *found_count, struct text *why)
+static struct keys_return run_node_return(const struct run *run, int32_t node)
 {
-    struct node *server = &run->nodes[node].node;
-    uint32_t count = (uint32_t)run->plan->scenario.resource_count;
-    *found_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        struct admin_reply *reply = arena_take(&run->arena, sizeof *reply);
-        struct admin_reply ttl;
-        if (reply == NULL) {
-            text_add(why, "no memory to read the keys of node %d", node + 1);
-            return result_error(ERROR_LIMIT);
-        }
-        const char *name = run->resource_names[i];
-        TRY(node_ask(server, (const char *[]){"GET", name, NULL}, reply, why));
-        if (reply->type != '$' || reply->items[0].data == NULL) {
-            continue;
-        }
-        TRY(node_ask(server, (const char *[]){"PTTL", name, NULL}, &ttl, why));
-        int64_t ttl_ms = ttl.items[0].integer;
-        found[(*found_count)++] = (struct keys_found){
-            .name = name,
-            .value = reply->items[0].data,
-            .value_bytes = (uint32_t)reply->items[0].bytes,
-            .ttl_ns = ttl_ms < 0 ? -1 : ttl_ms * NS_PER_MS,
-        };
-    }
-    return RESULT_OK;
+    const struct run_node *target = &run->nodes[node];
+    return (struct keys_return){
+        .node = node,
+        .port = (uint16_t)target->node.port,
+        .fault = target->down_fault,
+        .cause = target->down_cause,
+        .lost_ns = target->down_ns,
+    };
 }
 
 /* What the fault did is known now: how many keys were there when it struck and are not any more. */
-static void run_node_show_loss(struct run *run, const struct keys_restart *restart)
+static void run_node_show_loss(struct run *run, const struct keys_return *back)
 {
-    int64_t lost = 0;
-    for (int32_t i = 0; i < run->plan->scenario.resource_count; i++) {
-        struct keys_view view;
-        bool kept = false;
-        keys_look(run->keys, restart->node, (uint32_t)i, restart->back_ns, &view);
-        for (uint32_t j = 0; j < restart->found_count && !kept; j++) {
-            kept = restart->found[j].name == run->resource_names[i];
-        }
-        lost += view.present && !kept ? 1 : 0;
-    }
     struct run_sight sight = {
         .f = HISTORY_FAULT_EFFECT,
         .client = HISTORY_NOBODY,
-        .node = restart->node,
-        .observed = lost,
-        .at_ns = restart->lost_ns,
+        .node = back->node,
+        .observed = back->lost,
+        .at_ns = back->lost_ns,
     };
-    run_fault_record(run, (uint32_t)restart->fault, &sight);
+    run_fault_record(run, (uint32_t)back->fault, &sight);
 }
 
 /* Without an append-only file a server that goes takes its keys with it. */
@@ -153,18 +124,17 @@ static bool run_node_forgets(const struct run *run)
     return run->plan->scenario.fsync == FSYNC_NONE;
 }
 
-static void run_node_forget(struct run *run, int32_t node)
+/* Its process is gone: what it still said is taken in, and what it takes with it is lost. */
+static void run_node_leave(struct run *run, int32_t node)
 {
-    const struct run_node *target = &run->nodes[node];
-    struct keys_restart restart = {
-        .node = node,
-        .fault = target->down_fault,
-        .cause = target->down_cause,
-        .lost_ns = target->down_ns,
-        .back_ns = target->down_ns,
-    };
-    run_node_show_loss(run, &restart);
-    keys_restarted(run->keys, &restart);
+    struct keys_return gone = run_node_return(run, node);
+    bool forgets = run_node_forgets(run) && gone.cause != CAUSE_FAILOVER;
+    keys_gone(run->keys, &gone, forgets);
+    if (forgets) {
+        run_node_show_loss(run, &gone);
+    }
+    /* Until it is back its port is nobody's business: connections are refused. */
+    proxy_node_set(run->proxy, node, (uint16_t)run->nowhere_port);
 }
 
 /* It answers again: what it kept is told to the view of keys before a client can reach it. */
@@ -173,39 +143,38 @@ static void run_node_back(struct run *run, int32_t node)
     struct run_node *target = &run->nodes[node];
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
-    uint32_t found_count;
-    struct arena saved = run->arena;
-    run->arena = arena_empty(256 * MEBIBYTE);
-    size_t bytes = (size_t)run->plan->scenario.resource_count * sizeof(struct keys_found);
-    struct keys_found *found = arena_take(&run->arena, bytes);
-    ASSERT(found != NULL);
-    struct result read = run_node_read_keys(run, node, found, &found_count, &text);
-    if (result_failed(read)) {
-        run_fail(run, read, text.data);
-    } else {
-        struct keys_restart restart = {
-            .node = node,
-            .fault = target->down_fault,
-            .cause = target->down_cause,
-            .lost_ns = target->down_ns,
-            .back_ns = loop_now_ns(),
-            .found = found,
-            .found_count = found_count,
-        };
-        if (!run_node_forgets(run) || target->down_cause == CAUSE_FAILOVER) {
-            run_node_show_loss(run, &restart);
-        }
-        keys_restarted(run->keys, &restart);
-        proxy_node_set(run->proxy, node, (uint16_t)target->node.port);
-        if (target->clock_fault != HISTORY_NO_FAULT) {
-            run_clock_show(run, node);
-        }
-        if (target->refuse_fault != HISTORY_NO_FAULT) {
-            run_order_refuse(run, (uint32_t)target->refuse_fault, node);
-        }
+    struct keys_return back = run_node_return(run, node);
+    struct result watched = keys_watch_again(run->keys, &back, &text);
+    if (result_failed(watched)) {
+        run_fail(run, watched, text.data);
+        return;
     }
-    arena_release(&run->arena);
-    run->arena = saved;
+    if (!run_node_forgets(run) || target->down_cause == CAUSE_FAILOVER) {
+        run_node_show_loss(run, &back);
+    }
+    proxy_node_set(run->proxy, node, (uint16_t)target->node.port);
+    if (target->clock_fault != HISTORY_NO_FAULT) {
+        run_clock_show(run, node);
+    }
+    if (target->refuse_fault != HISTORY_NO_FAULT) {
+        run_order_refuse(run, (uint32_t)target->refuse_fault, node);
+    }
+}
+
+/* It is there, and does not tell any more: what it did meanwhile nobody knows. */
+static void run_node_unheard(struct run *run, int32_t node)
+{
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    struct keys_return back = {
+        .node = node,
+        .port = (uint16_t)run->nodes[node].node.port,
+        .fault = HISTORY_NO_FAULT,
+        .cause = CAUSE_NONE,
+        .lost_ns = keys_heard_ns(run->keys, node),
+    };
+    run_node_fail(run, keys_watch_again(run->keys, &back, &text), &text);
+    proxy_node_set(run->proxy, node, back.port);
 }
 
 void run_nodes_look(struct run *run)
@@ -218,6 +187,8 @@ void run_nodes_look(struct run *run)
         if (target->node.state != NODE_STARTING) {
             if (node_died(&target->node, &text)) {
                 run_fail(run, result_error(ERROR_ENVIRONMENT), text.data);
+            } else if (target->node.state == NODE_UP && keys_went_silent(run->keys, i)) {
+                run_node_unheard(run, i);
             }
             continue;
         }
@@ -258,11 +229,7 @@ void run_node_down(struct run *run, uint32_t k, int32_t node)
         node_crash(&target->node);
     }
     target->freezes = 0;
-    if (run_node_forgets(run)) {
-        run_node_forget(run, node);
-    }
-    /* Until it is back its port is nobody's business: connections are refused. */
-    proxy_node_set(run->proxy, node, (uint16_t)run->nowhere_port);
+    run_node_leave(run, node);
 }
 
 void run_node_restart(struct run *run, uint32_t k, int32_t node)
@@ -292,7 +259,7 @@ void run_node_fail_over(struct run *run, uint32_t k, int32_t node)
     target->down_cause = CAUSE_FAILOVER;
     target->freezes = 0;
     target->node.state = NODE_STARTING; /* for run_nodes_look */
-    proxy_node_set(run->proxy, node, (uint16_t)run->nowhere_port);
+    run_node_leave(run, node);
     loop_alarm_set(&run->nodes_alarm, now_ns + RUN_NODE_POLL_US * NS_PER_US);
 }
 

@@ -91,24 +91,37 @@ void run_order_accept(struct run *run, uint32_t k, int32_t node)
     }
 }
 
+/* Delete a key by the harness's own hand; false: the run is over. */
+static bool run_order_delete(struct run *run, int32_t node, const struct keys_names *names,
+                             uint32_t index, int64_t *deleted)
+{
+    struct admin_reply reply;
+    char database[16];
+    char name[KEYS_NAME_BYTES_MAX + 1];
+    (void)snprintf(database, sizeof database, "%d", names->database[index]);
+    (void)snprintf(name, sizeof name, "%.*s", (int)names->name[index].bytes,
+                   names->name[index].data);
+    if (!run_order(run, node, (const char *[]){"SELECT", database, NULL}, &reply) ||
+        !run_order(run, node, (const char *[]){"DEL", name, NULL}, &reply)) {
+        return false;
+    }
+    *deleted += reply.items[0].integer > 0 ? 1 : 0;
+    return true;
+}
+
+/* The node tells of the deletions itself: it is told only whose doing they are. */
 void run_order_evict(struct run *run, uint32_t k, int32_t node)
 {
     int64_t evicted = 0;
     int32_t count = run->plan->scenario.resource_count;
+    keys_evicting(run->keys, node, (int32_t)k);
     for (int32_t i = 0; i < count && run->nodes[node].node.state == NODE_UP; i++) {
-        struct admin_reply reply;
-        const char *name = run->resource_names[i];
-        if (!run_order(run, node, (const char *[]){"DEL", name, NULL}, &reply)) {
-            return;
-        }
-        if (reply.items[0].integer > 0) {
-            evicted++;
-            keys_evicted(run->keys, &(struct keys_eviction){
-                                        .node = node,
-                                        .fault = (int32_t)k,
-                                        .resource = (uint32_t)i,
-                                        .true_ns = loop_now_ns(),
-                                    });
+        struct keys_names names;
+        keys_names_of(run->keys, node, (uint32_t)i, &names);
+        for (uint32_t j = 0; j < names.count; j++) {
+            if (!run_order_delete(run, node, &names, j, &evicted)) {
+                return;
+            }
         }
     }
     if (evicted > 0) {
