@@ -101,6 +101,7 @@ test: deps-test ## set up, build, and run every test
 test-run: picklock arrows tidy purity
 	@$(MAKE) --no-print-directory unit
 	@python3 tests/command/run.py ./picklock
+	@python3 tests/command/report.py ./picklock
 	@python3 tests/adapters/run.py ./picklock
 	@python3 tests/shards/run.py ./picklock
 	@python3 tests/packages/run.py

@@ -122,3 +122,71 @@ void duration_print_rounded(int64_t duration_ns, struct text *text)
     text_add(text, "%s%" PRId64 ".%03" PRId64 " %s", sign, thousandths / 1000, thousandths % 1000,
              unit);
 }
+
+/* The digits of number / 10^decimals, without zeros at the end. */
+static void print_decimal(int64_t number, int decimals, struct text *text)
+{
+    int64_t one = 1;
+    for (int i = 0; i < decimals; i++) {
+        one *= 10;
+    }
+    while (decimals > 0 && number % 10 == 0) {
+        number /= 10;
+        one /= 10;
+        decimals--;
+    }
+    text_add(text, "%" PRId64, number / one);
+    if (decimals > 0) {
+        text_add(text, ".%0*" PRId64, decimals, number % one);
+    }
+}
+
+void duration_print_short(int64_t duration_ns, struct text *text)
+{
+    static const struct {
+        int64_t ns;
+        const char *word;
+    } units[] = {{NS_PER_S, "s"}, {NS_PER_MS, "ms"}, {NS_PER_US, "us"}, {1, "ns"}};
+    enum { UNITS = sizeof units / sizeof units[0], DIGITS_MAX = 9999 };
+    int64_t size_ns = duration_ns < 0 ? -duration_ns : duration_ns;
+    text_add(text, "%s", duration_ns < 0 ? "-" : "");
+    if (size_ns == 0) {
+        text_add(text, "0 s");
+        return;
+    }
+    for (size_t i = 0; i < UNITS; i++) {
+        /* 999.95 ms has four digits in the unit above only. */
+        if (size_ns + units[i].ns / 20000 < units[i].ns && i + 1 < UNITS) {
+            continue;
+        }
+        int64_t step_ns = units[i].ns;
+        int decimals = 0;
+        while (step_ns > 1 && decimals < 3 && size_ns / (step_ns / 10) <= DIGITS_MAX) {
+            step_ns /= 10;
+            decimals++;
+        }
+        int64_t steps = (size_ns + step_ns / 2) / step_ns;
+        print_decimal(steps, decimals, text);
+        text_add(text, " %s", units[i].word);
+        return;
+    }
+}
+
+void moment_print(int64_t time_ns, struct text *text)
+{
+    int64_t size_ns = time_ns < 0 ? -time_ns : time_ns;
+    bool seconds = size_ns >= NS_PER_S;
+    int64_t us = size_ns / NS_PER_US;
+    int64_t unit = seconds ? 1000000 : 1000;
+    int digits = seconds ? 6 : 3;
+    while (digits > 0 && us % 1000 == 0) {
+        us /= 1000;
+        unit /= 1000;
+        digits -= 3;
+    }
+    text_add(text, "%s%" PRId64, time_ns < 0 ? "-" : "", us / unit);
+    if (digits > 0) {
+        text_add(text, ".%0*" PRId64, digits, us % unit);
+    }
+    text_add(text, seconds ? " s" : " ms");
+}

@@ -29,6 +29,12 @@ MUST_USE struct result duration_parse(const char *word, int64_t *duration_ns, st
 /* Print exactly, in the largest unit that leaves a whole number: 1500ms, 10s, 0s. */
 void duration_print(int64_t duration_ns, struct text *text);
 
+/* Print for people, with four digits that count: 1.5 s, 58.63 ms, 412 ms, 1204 s. */
+void duration_print_short(int64_t duration_ns, struct text *text);
+
+/* A moment of a run, for people, to a microsecond: 59.191 ms, 988 ms, 1.056607 s, 4.948 s. */
+void moment_print(int64_t time_ns, struct text *text);
+
 /* Print for people, rounded to three digits behind the point: 1.500 s, 412.000 ms. */
 void duration_print_rounded(int64_t duration_ns, struct text *text);
 

@@ -100,6 +100,20 @@ enum {
     CHECK_REASON_UNWATCHED = 254, /* no node told what became of its keys */
 };
 
+/* What a check's fail is in a story of several (story/story.h); the later one leads. */
+#define CHECK_PART_MAP(X)                                                                          \
+    X(PART_OTHER)   /* told where there is nothing else */                                         \
+    X(PART_WAITING) /* nobody was let in */                                                        \
+    X(PART_LOCK)    /* what the lock did */                                                        \
+    X(PART_DAMAGE)  /* what came of it: told behind a meeting */                                   \
+    X(PART_MEETING) /* two clients had it at once */
+
+enum check_part {
+#define X(name) name,
+    CHECK_PART_MAP(X)
+#undef X
+};
+
 struct ledger;
 struct telling; /* explain/explain_words.h: one violation, and the words to tell it with */
 
@@ -119,6 +133,13 @@ struct check {
     void (*finish)(void *state, const struct ledger *ledger);
     /* The headline of a fail or an unknown: one clause. All evidence is in the history then. */
     void (*say)(const struct telling *telling);
+    /* What people see of a fail: a shorter clause, without times. NULL: what `say` says. */
+    void (*effect)(const struct telling *telling);
+    const char *over; /* stands over it in a picture; NULL: nothing */
+    bool lasts;       /* ... and then how long it was */
+    uint8_t part;     /* enum check_part */
+    uint8_t weight;   /* among those of its part the heaviest leads */
+    uint8_t explains; /* bit r: a fail for reason r, blamed on the lock, is the others' cause */
 };
 
 /* For sets of enum history_f, and of enum fault_kind. */

@@ -17,13 +17,31 @@
 /* Kept folders of one batch: a thousand failing seeds need not fill the disk. */
 enum { BATCH_KEPT_MAX = 10 };
 
+/* How a report lies in the stream: itself without the unused end of its sentences, and what was
+ * found only if there is something. */
+struct batch_sizes {
+    uint32_t report; /* to the end of its sentences */
+    uint32_t found;
+};
+
+static struct batch_sizes batch_sizes(const struct run_report *report)
+{
+    size_t words = strlen(report->sentences) + 1;
+    size_t causes = report->found.cause_count * sizeof(struct evidence_cause);
+    return (struct batch_sizes){
+        .report = (uint32_t)(offsetof(struct run_report, sentences) + words),
+        .found =
+            report->violations == 0 ? 0 : (uint32_t)(offsetof(struct run_found, causes) + causes),
+    };
+}
+
 size_t batch_report_encode(const struct run_report *report, char bytes[BATCH_REPORT_BYTES_MAX])
 {
-    size_t size = offsetof(struct run_report, sentences) + strlen(report->sentences) + 1;
-    uint32_t prefix = (uint32_t)size;
-    memcpy(bytes, &prefix, sizeof prefix);
-    memcpy(bytes + sizeof prefix, report, size);
-    return size + sizeof prefix;
+    struct batch_sizes sizes = batch_sizes(report);
+    memcpy(bytes, &sizes, sizeof sizes);
+    memcpy(bytes + sizeof sizes, report, sizes.report);
+    memcpy(bytes + sizeof sizes + sizes.report, &report->found, sizes.found);
+    return sizeof sizes + sizes.report + sizes.found;
 }
 
 static void batch_send(int fd, const struct run_report *report)
@@ -42,18 +60,21 @@ static void batch_send(int fd, const struct run_report *report)
 
 size_t batch_report_decode(const char *bytes, size_t length, struct run_report *report)
 {
-    uint32_t size;
-    if (length < sizeof size) {
+    struct batch_sizes sizes;
+    if (length < sizeof sizes) {
         return 0;
     }
-    memcpy(&size, bytes, sizeof size);
-    ASSERT(size <= sizeof *report);
-    if (length < size + sizeof size) {
+    memcpy(&sizes, bytes, sizeof sizes);
+    ASSERT(sizes.report <= offsetof(struct run_report, found));
+    ASSERT(sizes.found <= sizeof report->found);
+    size_t whole = sizeof sizes + sizes.report + sizes.found;
+    if (length < whole) {
         return 0;
     }
     memset(report, 0, sizeof *report);
-    memcpy(report, bytes + sizeof size, size);
-    return size + sizeof size;
+    memcpy(report, bytes + sizeof sizes, sizes.report);
+    memcpy(&report->found, bytes + sizeof sizes + sizes.report, sizes.found);
+    return whole;
 }
 
 /* Point out/latest and out/NAME/latest at this run. A lost race leaves another run's link. */

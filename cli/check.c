@@ -1,6 +1,8 @@
 /* check.c: `picklock check`: judges histories recorded anywhere. */
+#include "base/assert.h"
 #include "base/foreign.h"
 #include "cli/command.h"
+#include "cli/evidence.h"
 #include "cli/files.h"
 #include "cli/loaded.h"
 #include "cli/spool.h"
@@ -16,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECK_PATHS_MAX = 4096, CHECK_TEXT_BYTES = 16 * 1024 };
+enum { CHECK_PATHS_MAX = 4096, CHECK_TEXT_BYTES = 16 * 1024, CHECK_RESULTS_MAX = 64 };
+
+static const struct check_result check_nothing_found; /* in place of what another judges */
 
 struct check_options {
     char *paths[CHECK_PATHS_MAX];
@@ -169,14 +173,23 @@ const struct argp check_argp = {
     NULL,
     NULL};
 
-/* One verdict: a line for people, or an object. `details` has lines of its own. */
-static void check_say(const struct check_options *options, const char *path, const char *name,
-                      enum verdict verdict, const char *details)
+/* One verdict. */
+struct check_said {
+    const char *path;
+    const char *name;
+    enum verdict verdict;
+    const char *details;               /* has lines of its own */
+    const struct check_result *result; /* NULL: a model's */
+    const struct evidence *evidence;   /* of a fail, or NULL */
+};
+
+/* A line for people, or an object. */
+static void check_say(const struct check_options *options, const struct check_said *said)
 {
     static char memory[2 * CHECK_TEXT_BYTES];
     if (!options->json) {
-        printf("%s: %-18s %s\n", path, name, verdict_name(verdict));
-        for (const char *line = details; *line != '\0';) {
+        printf("%s: %-18s %s\n", said->path, said->name, verdict_name(said->verdict));
+        for (const char *line = said->details; *line != '\0';) {
             size_t bytes = strcspn(line, "\n");
             printf("    ");
             foreign_print(stdout, line, bytes);
@@ -187,9 +200,17 @@ static void check_say(const struct check_options *options, const char *path, con
     }
     struct text text = text_over(memory, sizeof memory);
     text_add(&text, "{\"schema\":1,\"type\":\"verdict\",\"path\":");
-    text_add_json(&text, path);
-    text_add(&text, ",\"check\":\"%s\",\"verdict\":\"%s\",\"why\":", name, verdict_name(verdict));
-    text_add_json(&text, details);
+    text_add_json(&text, said->path);
+    text_add(&text, ",\"check\":\"%s\",\"verdict\":\"%s\",\"why\":", said->name,
+             verdict_name(said->verdict));
+    text_add_json(&text, said->details);
+    if (said->result != NULL) {
+        text_add(&text, ",\"judged\":%" PRIu64 ",\"violations\":%" PRIu64, said->result->judged,
+                 said->result->violations);
+    }
+    if (said->evidence != NULL) {
+        evidence_json(said->evidence, &text);
+    }
     printf("%s}\n", text.data);
 }
 
@@ -202,8 +223,13 @@ static struct result check_linear(const struct check_options *options, const cha
     TRY(linear_check_file(path, &options->reading, &options->linear, &report, why));
     linear_report_print(&report, &text);
     enum verdict verdict = (enum verdict)report.result.verdict;
-    check_say(options, path, linear_model_name((enum linear_model)options->linear.model), verdict,
-              text.data);
+    struct check_said said = {
+        .path = path,
+        .name = linear_model_name((enum linear_model)options->linear.model),
+        .verdict = verdict,
+        .details = text.data,
+    };
+    check_say(options, &said);
     *worst = verdict_worse(*worst, verdict);
     if (options->linearization != NULL && verdict == VERDICT_PASS) {
         return linear_order_file(path, &options->reading, &options->linear, options->linearization,
@@ -250,53 +276,122 @@ static struct result check_stream(const struct history_reader_options *reading, 
     return result;
 }
 
+/* A history that is judged by every check. */
+struct check_view {
+    struct loaded loaded; /* read again, whole, when there is something to tell; else empty */
+    void *judge;
+    struct check_facts facts;
+    struct stories stories; /* of what failed */
+};
+
+/* What these checks follow is a run; a foreign history is judged by its model, all of it. */
+static bool beyond_limits(const struct check_view *view, const struct check_result *found)
+{
+    return view->facts.foreign && found->reason == CHECK_REASON_LIMIT;
+}
+
+/* It knows what a run's releases mean; in a foreign history the model and policies count. */
+static bool left_to_the_model(const struct check_view *view, size_t check)
+{
+    return view->facts.foreign && strcmp(check_at(check)->name, "linearizable") == 0;
+}
+
+/* Read the history whole if a verdict needs words, and tell what failed. */
+static struct result check_explain(const struct check_options *options, const char *path,
+                                   struct check_view *view, struct text *why)
+{
+    const struct check_result *results[CHECK_RESULTS_MAX];
+    bool tells = false;
+    ASSERT(check_count() <= CHECK_RESULTS_MAX);
+    for (size_t i = 0; i < check_count(); i++) {
+        results[i] = judge_result(view->judge, i);
+        bool told = results[i]->verdict == VERDICT_FAIL || results[i]->verdict == VERDICT_UNKNOWN;
+        tells = tells || (told && !beyond_limits(view, results[i]) && !left_to_the_model(view, i));
+        if (left_to_the_model(view, i)) {
+            results[i] = &check_nothing_found;
+        }
+    }
+    if (!tells) {
+        return RESULT_OK;
+    }
+    TRY(loaded_read(path, &options->reading, &view->loaded, why));
+    struct explain_history history = loaded_history(&view->loaded);
+    stories_tell(&history, results, &view->stories);
+    return RESULT_OK;
+}
+
+static void check_tell(const struct check_options *options, const char *path,
+                       const struct check_view *view, size_t check)
+{
+    static char memory[CHECK_TEXT_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    const struct check_result *found = judge_result(view->judge, check);
+    struct evidence evidence;
+    if (found->verdict == VERDICT_FAIL || found->verdict == VERDICT_UNKNOWN) {
+        struct explain_history history = loaded_history(&view->loaded);
+        explain_headline(&history, check_at(check), found, &text);
+    } else if (found->verdict == VERDICT_SKIPPED) {
+        check_print_skipped(check_at(check), found->inapplicable, &text);
+    }
+    evidence_take(&view->stories, check, found, &evidence);
+    struct check_said said = {
+        .path = path,
+        .name = check_at(check)->name,
+        .verdict = (enum verdict)found->verdict,
+        .details = text.data,
+        .result = found,
+        .evidence = found->verdict == VERDICT_FAIL ? &evidence : NULL,
+    };
+    if (found->verdict != VERDICT_SKIPPED || options->json) { /* what to read first */
+        check_say(options, &said);
+    }
+}
+
+static void check_tell_causes(const struct check_options *options, const char *path,
+                              const struct stories *stories)
+{
+    static char memory[4096];
+    struct evidence_cause causes[EVIDENCE_CAUSES_MAX];
+    uint32_t count = evidence_take_causes(stories, causes);
+    for (uint32_t i = 0; options->json && i < count; i++) {
+        struct text text = text_over(memory, sizeof memory);
+        text_add(&text, "{\"schema\":1,\"type\":\"cause\",\"path\":");
+        text_add_json(&text, path);
+        text_add(&text, ",");
+        evidence_cause_json(&causes[i], i + 1, &text);
+        printf("%s}\n", text.data);
+    }
+}
+
 /* Every check; and what kind of lock the history itself speaks of. */
 static struct result check_all(struct check_options *options, const char *path, enum verdict *worst,
                                struct text *why)
 {
-    static char memory[CHECK_TEXT_BYTES];
-    struct loaded loaded = {0};
-    void *judge = NULL;
-    bool beyond_limits = false;
-    struct check_facts facts = {0};
-    struct result result = check_stream(&options->reading, path, &judge, &facts, why);
+    static struct check_view view;
+    bool limits = false;
+    memset(&view, 0, sizeof view);
+    struct result result = check_stream(&options->reading, path, &view.judge, &view.facts, why);
+    if (!result_failed(result)) {
+        result = check_explain(options, path, &view, why);
+    }
     for (size_t i = 0; i < check_count() && !result_failed(result); i++) {
-        const struct check_result *found = judge_result(judge, i);
-        struct text text = text_over(memory, sizeof memory);
-        if (facts.foreign && found->reason == CHECK_REASON_LIMIT) {
-            beyond_limits = true; /* these checks follow a run; the model judges all of it */
-            continue;
-        }
-        if (facts.foreign && strcmp(check_at(i)->name, "linearizable") == 0) {
-            continue; /* it knows what a run's releases mean; here the model and policies count */
-        }
-        *worst = verdict_worse(*worst, (enum verdict)found->verdict);
-        if (found->verdict == VERDICT_FAIL || found->verdict == VERDICT_UNKNOWN) {
-            if (loaded.events == NULL) {
-                result = loaded_read(path, &options->reading, &loaded, why);
-            }
-            if (!result_failed(result)) {
-                struct explain_history history = loaded_history(&loaded);
-                explain_headline(&history, check_at(i), found, &text);
-            }
-        }
-        if (found->verdict == VERDICT_SKIPPED) {
-            check_print_skipped(check_at(i), found->inapplicable, &text);
-        }
-        bool tells = found->verdict != VERDICT_SKIPPED || options->json; /* what to read first */
-        if (tells && !result_failed(result)) {
-            check_say(options, path, check_at(i)->name, (enum verdict)found->verdict, text.data);
+        const struct check_result *found = judge_result(view.judge, i);
+        limits = limits || beyond_limits(&view, found);
+        if (!beyond_limits(&view, found) && !left_to_the_model(&view, i)) {
+            *worst = verdict_worse(*worst, (enum verdict)found->verdict);
+            check_tell(options, path, &view, i);
         }
     }
-    if (beyond_limits && !result_failed(result)) {
+    check_tell_causes(options, path, &view.stories);
+    if (limits && !result_failed(result)) {
         fprintf(stderr,
                 "%s: more clients or locks than the checks of a run follow (docs/CHECKS.md, "
                 "Limits): judged as a lock of a model only\n",
                 path);
     }
-    options->linear.model = facts.leases ? LINEAR_LEASE : LINEAR_OWNER;
-    loaded_release(&loaded);
-    memory_release(judge);
+    options->linear.model = view.facts.leases ? LINEAR_LEASE : LINEAR_OWNER;
+    loaded_release(&view.loaded);
+    memory_release(view.judge);
     return result;
 }
 

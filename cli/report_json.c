@@ -15,7 +15,7 @@ static void text_add_json_field(struct text *text, const char *name, const char 
     text_add_json(text, value);
 }
 
-/* {"exclusion":{"verdict":"fail","blame":"library","unmet":true},...} */
+/* {"exclusion":{"verdict":"fail","blame":"library","evidence":[9,30],"unmet":true},...} */
 static void checks_print(const struct run_report *run, struct text *text)
 {
     const char *comma = "";
@@ -25,7 +25,7 @@ static void checks_print(const struct run_report *run, struct text *text)
         text_add(text, "%s\"%s\":{\"verdict\":\"%s\"", comma, check_at(i)->name,
                  verdict_name((enum verdict)run->verdicts[i]));
         if (run->verdicts[i] == VERDICT_FAIL) {
-            text_add(text, ",\"blame\":\"%s\"", blame_name((enum blame)run->blames[i]));
+            evidence_json(&run->found.evidence[i], text);
         } else if (run->verdicts[i] == VERDICT_SKIPPED) {
             struct text why = text_over(memory, sizeof memory);
             report_skipped(run, i, &why);
@@ -35,6 +35,17 @@ static void checks_print(const struct run_report *run, struct text *text)
         comma = ",";
     }
     text_add(text, "}");
+}
+
+static void causes_print(const struct run_report *run, struct text *text)
+{
+    text_add(text, ",\"causes\":[");
+    for (uint32_t i = 0; i < run->found.cause_count; i++) {
+        text_add(text, i == 0 ? "{" : ",{");
+        evidence_cause_json(&run->found.causes[i], i + 1, text);
+        text_add(text, "}");
+    }
+    text_add(text, "]");
 }
 
 void report_line(const struct report *report, const struct report_group *group,
@@ -55,6 +66,7 @@ void report_line(const struct report *report, const struct report_group *group,
     text_add_json_field(line, "library", run->library);
     text_add(line, ",\"checks\":");
     checks_print(run, line);
+    causes_print(run, line);
     text_add_json_field(line, "why", run->sentences);
     report_rerun(report, group, run, &rerun);
     text_add_json_field(line, "rerun", rerun.data);

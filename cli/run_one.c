@@ -125,6 +125,22 @@ static bool anything_judged(const struct run_report *report)
     return false;
 }
 
+/* Which events show each violation, and which of them have one cause. */
+static void take_evidence(const struct recording *recording, struct run_report *report)
+{
+    static struct stories stories;
+    const struct check_result *results[RUN_CHECKS_MAX];
+    struct explain_history history = recording_history(recording);
+    for (size_t i = 0; i < check_count(); i++) {
+        results[i] = recording_result(recording, i);
+    }
+    stories_tell(&history, results, &stories);
+    for (size_t i = 0; i < check_count(); i++) {
+        evidence_take(&stories, i, results[i], &report->found.evidence[i]);
+    }
+    report->found.cause_count = evidence_take_causes(&stories, report->found.causes);
+}
+
 static void compare(const struct scenario *scenario, const struct recording *recording,
                     struct run_report *report)
 {
@@ -159,6 +175,9 @@ static void compare(const struct scenario *scenario, const struct recording *rec
         text_add(&text, "every check was skipped: there was nothing to judge\n");
     }
     report->status = (uint8_t)status;
+    if (report->violations != 0) {
+        take_evidence(recording, report);
+    }
 }
 
 static struct result write_rerun(const struct run_request *request, struct text *why)

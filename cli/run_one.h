@@ -7,6 +7,7 @@
 #define CLI_RUN_ONE_H
 
 #include "checker/check.h"
+#include "cli/evidence.h"
 #include "harness/world.h"
 
 enum { RUN_CHECKS_MAX = 24, RUN_SENTENCES_BYTES = 1600 };
@@ -32,6 +33,13 @@ struct run_request {
     bool stop_at_first;
 };
 
+/* What shows the violations, and which of them are one event seen from several sides. */
+struct run_found {
+    struct evidence evidence[RUN_CHECKS_MAX];
+    uint32_t cause_count;
+    struct evidence_cause causes[EVIDENCE_CAUSES_MAX];
+};
+
 struct run_report {
     uint8_t status;        /* enum run_status */
     uint8_t error;         /* RUN_ERROR: enum error_code */
@@ -50,6 +58,7 @@ struct run_report {
     int64_t wall_ns;
     char library[HISTORY_NAME_BYTES];
     char sentences[RUN_SENTENCES_BYTES]; /* why: a line for each unmet check or violation */
+    struct run_found found;              /* all zero where nothing was violated */
 };
 
 void run_one(const struct run_request *request, struct run_report *report);

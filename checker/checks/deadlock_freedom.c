@@ -139,6 +139,15 @@ static void say_deadlock(const struct telling *telling)
     put_length(text, result->number[1]);
 }
 
+static void effect_deadlock(const struct telling *telling)
+{
+    text_add(telling->text, "nobody got ");
+    put_resource(telling, telling->resource);
+    text_add(telling->text, telling->result->reason == NEVER_GRANTED
+                                ? " any more after the heal"
+                                : " for too long after the heal");
+}
+
 const struct check check_deadlock_freedom = {
     .name = "deadlock_freedom",
     .question = "After the last heal, is the lock free again within ttl + bound?",
@@ -150,4 +159,9 @@ const struct check check_deadlock_freedom = {
     .step = deadlock_step,
     .finish = deadlock_finish,
     .say = say_deadlock,
+    .effect = effect_deadlock,
+    .over = "granted to nobody",
+    .lasts = true,
+    .part = PART_WAITING,
+    .weight = 2,
 };

@@ -130,6 +130,14 @@ static void say_exclusion(const struct telling *telling)
     text_add(text, " of overlap)");
 }
 
+static void effect_exclusion(const struct telling *telling)
+{
+    bool promised = telling->result->reason == OVERLAP_PROMISED;
+    text_add(telling->text, promised ? "two clients were promised " : "two clients held ");
+    put_resource(telling, telling->resource);
+    text_add(telling->text, " at the same time");
+}
+
 const struct check check_exclusion = {
     .name = "exclusion",
     .question = "Did two leases, as promised to the holders, overlap in true time?",
@@ -142,4 +150,9 @@ const struct check check_exclusion = {
     .step = exclusion_step,
     .finish = exclusion_finish,
     .say = say_exclusion,
+    .effect = effect_exclusion,
+    .over = "both promised",
+    .lasts = true,
+    .part = PART_MEETING,
+    .weight = 2,
 };

@@ -283,4 +283,6 @@ const struct check check_exercised = {
     .step = exercised_step,
     .finish = exercised_finish,
     .say = say_exercised,
+    .effect = say_exercised,
+    .part = PART_OTHER,
 };

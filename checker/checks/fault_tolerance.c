@@ -252,6 +252,13 @@ static void say_tolerance(const struct telling *telling)
     put_length(text, telling->result->number[1]);
 }
 
+static void effect_tolerance(const struct telling *telling)
+{
+    text_add(telling->text, "nobody got ");
+    put_resource(telling, telling->resource);
+    text_add(telling->text, " although a majority of nodes was healthy");
+}
+
 const struct check check_fault_tolerance = {
     .name = "fault_tolerance",
     .question = "With a majority healthy, do grants go on?",
@@ -266,4 +273,9 @@ const struct check check_fault_tolerance = {
     .step = tolerance_step,
     .finish = tolerance_finish,
     .say = say_tolerance,
+    .effect = effect_tolerance,
+    .over = "asked for in vain",
+    .lasts = true,
+    .part = PART_WAITING,
+    .weight = 1,
 };

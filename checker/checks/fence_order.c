@@ -150,6 +150,12 @@ static void say_fence(const struct telling *telling)
     }
 }
 
+static void effect_fence(const struct telling *telling)
+{
+    bool same = telling->result->reason == NOT_UNIQUE;
+    text_add(telling->text, same ? "two grants got the same fence" : "a fence went backwards");
+}
+
 const struct check check_fence_order = {
     .name = "fence_order",
     .question = "Are fences unique and growing in grant order?",
@@ -162,4 +168,8 @@ const struct check check_fence_order = {
     .step = fence_step,
     .finish = fence_finish,
     .say = say_fence,
+    .effect = effect_fence,
+    .over = "fences out of order",
+    .part = PART_DAMAGE,
+    .weight = 1,
 };

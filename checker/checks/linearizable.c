@@ -219,6 +219,13 @@ static void say_linearizable(const struct telling *telling)
     put_evidence(telling);
 }
 
+static void effect_linearizable(const struct telling *telling)
+{
+    text_add(telling->text, "two clients held ");
+    put_resource(telling, telling->resource);
+    text_add(telling->text, " at once, by what the lock told them");
+}
+
 const struct check check_linearizable = {
     .name = "linearizable",
     .question = "Is there a legal order of all operations for a lock?",
@@ -231,4 +238,9 @@ const struct check check_linearizable = {
     .step = linearizable_step,
     .finish = linearizable_finish,
     .say = say_linearizable,
+    .effect = effect_linearizable,
+    .over = "both hold it",
+    .lasts = true,
+    .part = PART_MEETING,
+    .weight = 1,
 };

@@ -210,6 +210,15 @@ static void say_loss(const struct telling *telling)
     text_add(text, " had been granted it");
 }
 
+static void effect_loss(const struct telling *telling)
+{
+    put_client(telling, telling_evidence(telling, 0)->process);
+    text_add(telling->text, telling->result->reason == TOLD_LATE
+                                ? " was told too late that it had lost "
+                                : " was never told that it had lost ");
+    put_resource(telling, telling->resource);
+}
+
 const struct check check_loss_notice = {
     .name = "loss_notice",
     .question = "Was a holder told before another could be granted?",
@@ -223,4 +232,9 @@ const struct check check_loss_notice = {
     .step = loss_step,
     .finish = loss_finish,
     .say = say_loss,
+    .effect = effect_loss,
+    .over = "not told",
+    .lasts = true,
+    .part = PART_OTHER,
+    .weight = 1,
 };

@@ -98,6 +98,15 @@ static void say_leak(const struct telling *telling)
     text_add(text, telling->result->reason == STILL_THERE ? ", to the end of the run" : "");
 }
 
+static void effect_leak(const struct telling *telling)
+{
+    const struct history_event *set = telling_evidence(telling, 0);
+    put_client(telling, set->process);
+    text_add(telling->text, " was refused ");
+    put_resource(telling, set->resource);
+    text_add(telling->text, ", and left its key on node %" PRId32, set->node + 1);
+}
+
 const struct check check_no_leak = {
     .name = "no_leak",
     .question = "Did a refused or failed acquire leave keys behind?",
@@ -110,4 +119,10 @@ const struct check check_no_leak = {
     .step = leak_step,
     .finish = leak_finish,
     .say = say_leak,
+    .effect = effect_leak,
+    .over = "key left behind",
+    .lasts = true,
+    .part = PART_LOCK,
+    .weight = 2,
+    .explains = 1 << LEFT_TO_EXPIRE | 1 << STILL_THERE,
 };

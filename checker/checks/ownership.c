@@ -103,6 +103,23 @@ static void say_ownership(const struct telling *telling)
     put_time(text, command->time_ns);
 }
 
+static void effect_ownership(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct check_result *result = telling->result;
+    const struct history_event *command = telling_evidence(telling, result->evidence_count - 1u);
+    put_client(telling, command->process);
+    text_add(text, result->reason == DELETED_ANOTHERS    ? " deleted "
+                   : result->reason == EXTENDED_ANOTHERS ? " extended "
+                                                         : " overwrote ");
+    if (result->evidence_count > 1) {
+        put_client(telling, (int32_t)result->number[1]);
+        text_add(text, "'s key");
+    } else {
+        text_add(text, "another's key");
+    }
+}
+
 const struct check check_ownership = {
     .name = "ownership",
     .question = "Did anyone delete or extend a key that another owned?",
@@ -116,4 +133,9 @@ const struct check check_ownership = {
     .step = ownership_step,
     .finish = ownership_finish,
     .say = say_ownership,
+    .effect = effect_ownership,
+    .over = "another's key",
+    .part = PART_LOCK,
+    .weight = 5,
+    .explains = 1 << DELETED_ANOTHERS | 1 << EXTENDED_ANOTHERS | 1 << OVERWROTE_ANOTHERS,
 };

@@ -199,6 +199,29 @@ static void say_truth(const struct telling *telling)
     }
 }
 
+static void effect_truth(const struct telling *telling)
+{
+    static const char *const before[] = {
+        [GRANTED_WITHOUT_MAJORITY] = " was granted ",
+        [RELEASED_BUT_KEPT] = " released ",
+        [NOT_RELEASED_BUT_HELD] = " was told that ",
+        [REFUSED_BUT_KEPT] = " was refused ",
+        [EXTENDED_BUT_REMADE] = " was told that its lease of ",
+    };
+    static const char *const behind[] = {
+        [GRANTED_WITHOUT_MAJORITY] = " without a majority of keys",
+        [RELEASED_BUT_KEPT] = ", but its keys stayed",
+        [NOT_RELEASED_BUT_HELD] = " is not held, but its keys stayed",
+        [REFUSED_BUT_KEPT] = ", but a majority of nodes kept its key",
+        [EXTENDED_BUT_REMADE] = " goes on, but its keys were gone",
+    };
+    uint8_t reason = telling->result->reason;
+    put_client(telling, telling_operation(telling)->process);
+    text_add(telling->text, "%s", before[reason]);
+    put_resource(telling, telling->resource);
+    text_add(telling->text, "%s", behind[reason]);
+}
+
 const struct check check_result_truth = {
     .name = "result_truth",
     .question = "Did the lock's answer contradict its effect?",
@@ -212,4 +235,10 @@ const struct check check_result_truth = {
     .step = truth_step,
     .finish = truth_finish,
     .say = say_truth,
+    .effect = effect_truth,
+    .over = "said and done differ",
+    .part = PART_LOCK,
+    .weight = 4,
+    .explains = 1 << GRANTED_WITHOUT_MAJORITY | 1 << RELEASED_BUT_KEPT |
+                1 << NOT_RELEASED_BUT_HELD | 1 << REFUSED_BUT_KEPT | 1 << EXTENDED_BUT_REMADE,
 };

@@ -138,6 +138,13 @@ static void say_section(const struct telling *telling)
     put_time(text, first->time_ns);
 }
 
+static void effect_section(const struct telling *telling)
+{
+    text_add(telling->text, "two clients were inside ");
+    put_resource(telling, telling->resource);
+    text_add(telling->text, " at once");
+}
+
 const struct check check_section_exclusion = {
     .name = "section_exclusion",
     .question = "Were two clients inside the section at once, however late?",
@@ -149,4 +156,9 @@ const struct check check_section_exclusion = {
     .step = section_step,
     .finish = section_finish,
     .say = say_section,
+    .effect = effect_section,
+    .over = "both inside",
+    .lasts = true,
+    .part = PART_MEETING,
+    .weight = 3,
 };

@@ -186,6 +186,12 @@ static void say_store(const struct telling *telling)
     }
 }
 
+static void effect_store(const struct telling *telling)
+{
+    bool stale = telling->result->reason == STALE_WRITE;
+    text_add(telling->text, stale ? "a stale write was accepted" : "an update was lost");
+}
+
 const struct check check_store_integrity = {
     .name = "store_integrity",
     .question = "Was a stale write accepted, or an update lost?",
@@ -197,4 +203,8 @@ const struct check check_store_integrity = {
     .step = store_step,
     .finish = store_finish,
     .say = say_store,
+    .effect = effect_store,
+    .over = "late write",
+    .part = PART_DAMAGE,
+    .weight = 2,
 };

@@ -163,6 +163,31 @@ static void say_validity(const struct telling *telling)
              telling->result->number[1], telling->history->header->node_count);
 }
 
+static void effect_validity(const struct telling *telling)
+{
+    struct text *text = telling->text;
+    const struct check_result *result = telling->result;
+    int32_t process = telling_operation(telling)->process;
+    if (result->reason == SPENT_WHEN_GRANTED) {
+        text_add(text, "the lock granted ");
+        put_client(telling, process);
+        text_add(text, " a lease that had ended ");
+        put_length(text, -result->number[0]);
+        text_add(text, " earlier");
+        return;
+    }
+    if (result->reason == SPENT_WHEN_EXTENDED) {
+        text_add(text, "the lock extended ");
+        put_client(telling, process);
+        text_add(text, "'s lease to a time that had passed");
+        return;
+    }
+    put_client(telling, process);
+    text_add(text, result->reason == MAJORITY_LOST
+                       ? "'s lease outlived the majority of its keys"
+                       : "'s lease never had a majority of keys behind it");
+}
+
 const struct check check_validity = {
     .name = "validity",
     .question = "Did a promise outlive the majority of keys behind it?",
@@ -178,4 +203,10 @@ const struct check check_validity = {
     .step = validity_step,
     .finish = validity_finish,
     .say = say_validity,
+    .effect = effect_validity,
+    .over = "no majority of keys",
+    .lasts = true,
+    .part = PART_LOCK,
+    .weight = 3,
+    .explains = 1 << SPENT_WHEN_GRANTED | 1 << SPENT_WHEN_EXTENDED,
 };

@@ -38,15 +38,15 @@ static void telling_cast(struct telling *telling)
     }
 }
 
-static struct telling telling_of(const struct explain_history *history, const struct check *check,
-                                 const struct check_result *result, struct text *text)
+struct telling telling_of(const struct explain_history *history, const struct check *check,
+                          const struct check_result *result, struct text *text)
 {
     struct telling telling = {.history = history, .check = check, .result = result, .text = text};
     telling_cast(&telling);
     return telling;
 }
 
-static bool evidence_is_there(const struct telling *telling)
+bool telling_has_evidence(const struct telling *telling)
 {
     for (uint32_t i = 0; i < telling->result->evidence_count; i++) {
         if (telling_evidence(telling, i) == NULL) {
@@ -70,7 +70,7 @@ static void put_headline(const struct telling *telling)
         check_print_skipped(telling->check, result->inapplicable, text);
     } else if (result->verdict == VERDICT_PASS) {
         text_add(text, "%" PRIu64 " judged, none violated", result->judged);
-    } else if (evidence_is_there(telling)) {
+    } else if (telling_has_evidence(telling)) {
         telling->check->say(telling);
     } else {
         put_evidence(telling);

@@ -77,23 +77,14 @@ void put_resource(const struct telling *telling, uint32_t resource)
     }
 }
 
-/* At least three digits behind the point, and more where they say something: down to a us. */
 void put_time(struct text *text, int64_t time_ns)
 {
-    int64_t size_ns = time_ns < 0 ? -time_ns : time_ns;
-    int64_t fraction = size_ns % NS_PER_S / NS_PER_US;
-    int digits = 6;
-    while (digits > 3 && fraction % 10 == 0) {
-        fraction /= 10;
-        digits--;
-    }
-    text_add(text, "%s%" PRId64 ".%0*" PRId64 " s", time_ns < 0 ? "-" : "", size_ns / NS_PER_S,
-             digits, fraction);
+    moment_print(time_ns, text);
 }
 
 void put_length(struct text *text, int64_t length_ns)
 {
-    duration_print_rounded(length_ns, text);
+    duration_print_short(length_ns, text);
 }
 
 void put_nodes(struct text *text, uint64_t nodes)

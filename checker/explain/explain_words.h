@@ -23,6 +23,13 @@ struct telling {
     struct text *text;
 };
 
+/* Begin to tell what a check found: the cast and the time are read off the evidence. */
+struct telling telling_of(const struct explain_history *history, const struct check *check,
+                          const struct check_result *result, struct text *text);
+
+/* Whether all evidence is in the history. */
+bool telling_has_evidence(const struct telling *telling);
+
 /* The i-th piece of evidence; NULL if it is not in the history. */
 const struct history_event *telling_evidence(const struct telling *telling, uint32_t i);
 
@@ -37,8 +44,8 @@ void put_client_number(struct text *text, const struct history_header *header, i
 void put_client(const struct telling *telling, int32_t process); /* "client 2", "the auditor" */
 void put_client_first(const struct telling *telling, int32_t process); /* "Client 2" */
 void put_resource(const struct telling *telling, uint32_t resource);
-void put_time(struct text *text, int64_t time_ns);     /* "1.204 s" */
-void put_length(struct text *text, int64_t length_ns); /* "796.000 ms" */
+void put_time(struct text *text, int64_t time_ns);     /* "1.204 s", "563 ms" */
+void put_length(struct text *text, int64_t length_ns); /* "796 ms" */
 void put_nodes(struct text *text, uint64_t nodes);     /* "node 3", "nodes 1, 2 and 3" */
 void put_fault(const struct telling *telling, const struct history_event *event);
 

@@ -106,12 +106,15 @@ struct ledger_process {
     int32_t process; /* HISTORY_NOBODY: free */
     bool open;       /* an operation is under way */
     bool dead;
-    bool inside; /* its section */
+    bool inside; /* its section, ... */
     uint8_t open_f;
     uint16_t open_flags;
     uint32_t open_resource;
     uint64_t open_index; /* of the invoke; stays after the end */
     int64_t open_ns;
+    uint32_t inside_resource; /* ... of this resource */
+    uint64_t inside_index;    /* of the enter; all three stay after the end */
+    int64_t inside_ns;
 };
 
 struct ledger_resource {

@@ -141,7 +141,13 @@ void ledger_step_section(struct ledger *ledger, const struct history_event *even
     if (slot == ledger->process_count) {
         return;
     }
-    ledger_process_at(ledger, slot)->inside = event->f == HISTORY_ENTER;
+    struct ledger_process *process = ledger_process_at(ledger, slot);
+    process->inside = event->f == HISTORY_ENTER;
+    if (process->inside) {
+        process->inside_resource = event->resource;
+        process->inside_index = event->index;
+        process->inside_ns = event->time_ns;
+    }
 }
 
 void ledger_step_notice(struct ledger *ledger, const struct history_event *event)

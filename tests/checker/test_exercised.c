@@ -82,7 +82,7 @@ Test(exercised, fault_that_strikes_when_all_clients_rest_is_unknown)
     assert_verdict(result, VERDICT_UNKNOWN);
     cr_assert_eq(result.number[0], (int64_t)1);
     cr_assert_str_eq(headline("exercised", FAULTY AT_REST STRIKES(7, 1, "crash")),
-                     "exercised: fault 1: crash of node 1 struck at 0.007 s, when nobody held the "
+                     "exercised: fault 1: crash of node 1 struck at 7 ms, when nobody held the "
                      "lock, asked for it or gave it back");
     assert_verdict(
         judge_lines("exercised", FAULTY AT_REST STRIKES(7, 1, "crash") ASK(8, 1) REFUSE(9, 1)),

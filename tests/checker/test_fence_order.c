@@ -20,7 +20,7 @@ Test(fence_order, falling_and_equal_fences_fail)
     result = judge_lines("fence_order", HEADER IN_TURN(8, 8));
     assert_verdict(result, VERDICT_FAIL);
     cr_assert_str_eq(headline("fence_order", HEADER IN_TURN(8, 7)),
-                     "fence_order: client 2 was granted r0 at 0.006 s with fence 7 after client 1 "
+                     "fence_order: client 2 was granted r0 at 6 ms with fence 7 after client 1 "
                      "with fence 8");
 }
 

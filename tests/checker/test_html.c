@@ -71,7 +71,7 @@ Test(html, page_shows_lanes_leases_keys_faults_and_evidence)
     shows(page, "<title>key of client 1, then expired\n");
     shows(page, "<title>fault 1: clock_jump</title>");
     shows(page, "<title>evidence: event 4</title>");
-    shows(page, "client 2 was granted r0 at 0.205 s while client 1's lease");
+    shows(page, "client 2 was granted r0 at 205 ms while client 1's lease");
 }
 
 Test(html, names_are_shown_and_not_obeyed)

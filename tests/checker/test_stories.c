@@ -1,0 +1,275 @@
+/* test_stories.c: one story for one cause, with the same numbers for the same moments. */
+#include "base/duration.h"
+#include "checker/story/story.h"
+#include "tests/checker/story.h"
+
+static struct story story;
+static struct stories stories;
+
+static void told(const char *lines)
+{
+    story_read(&story, lines);
+    static struct check_result results[32];
+    const struct check_result *pointers[32];
+    for (size_t i = 0; i < check_count(); i++) {
+        results[i] = story_judge(&story, check_at(i)->name);
+        pointers[i] = &results[i];
+    }
+    struct explain_history history = {
+        .header = &story.header, .events = story.events, .count = story.count};
+    stories_tell(&history, pointers, &stories);
+}
+
+/* "1 0.010 client 1 granted: Client 1 is ...\n", a line a step; ! marks a violation. */
+static const char *steps_of(const struct story_cause *cause)
+{
+    static char memory[8192];
+    struct text text = text_over(memory, sizeof memory);
+    for (int i = 0; i < cause->step_count; i++) {
+        const struct story_step *step = &cause->steps[i];
+        text_add(&text, "%d%s [%s] %s\n", i + 1, step->violation ? "!" : "", step->label,
+                 step->sentence);
+        cr_assert_eq(step->time_ns, story.events[step->event].time_ns);
+        cr_assert(i == 0 || cause->steps[i - 1].event < step->event, "in order of time");
+    }
+    return memory;
+}
+
+static bool breaks(const struct story_cause *cause, const char *check)
+{
+    return (cause->checks & judge_bit(check)) != 0;
+}
+
+#define HOLDS(p, v)                                                                                \
+    ASK(1, p)                                                                                      \
+    SET3(5, p, v, 1005)                                                                            \
+    GRANT(10, p, v, 1000)                                                                          \
+    ENTER(11, p)
+
+/* Client 2 is granted what client 1 still has, because node 3 forgot it. */
+#define FORGOTTEN                                                                                  \
+    HOLDS(1, "a")                                                                                  \
+    FAULT_OF_NODE(100, 1, "crash", "start", 3)                                                     \
+    ENDED_BY(100, 3, "key-lost", "a", "restart", 1)                                                \
+    ASK(200, 2)                                                                                    \
+    SET(201, 3, 2, "b", 1201)                                                                      \
+    SET(201, 4, 2, "b", 1201) SET(201, 5, 2, "b", 1201) GRANT(205, 2, "b", 1190) ENTER(205, 2)
+
+Test(stories, what_one_restart_broke_is_one_story)
+{
+    told(HEADER FORGOTTEN LEAVE(300, 1) LEAVE(400, 2));
+    cr_assert_eq(stories.cause_count, 1u);
+    const struct story_cause *cause = &stories.causes[0];
+    cr_assert(breaks(cause, "exclusion"));
+    cr_assert(breaks(cause, "section_exclusion"));
+    cr_assert(breaks(cause, "validity"));
+    cr_assert_eq(cause->blame, BLAME_ASSUMPTION);
+    cr_assert_eq(cause->assumption, ASSUMPTION_PERSISTENCE);
+    cr_assert_str_eq(cause->title, "Two clients were inside r0 at once: node 3 restarted and "
+                                   "forgot client 1's key.");
+    cr_assert_eq(cause->fault_count, 1);
+    cr_assert_eq(cause->faults[0], 0);
+    cr_assert_str_eq(
+        steps_of(cause),
+        "1 [client 1 granted, enters] Client 1 is granted r0, promised until 1 s (990 ms) and "
+        "enters the section.\n"
+        "2 [node 3 restarts and forgets the key] Node 3 restarts and forgets client 1's key "
+        "(fault 1); the majority is broken.\n"
+        "3! [both inside] Client 2 is granted r0, promised until 1.190 s (985 ms) and enters the "
+        "section too: both are inside, for 95 ms.\n");
+}
+
+Test(stories, the_box_stands_where_both_were_inside)
+{
+    told(HEADER FORGOTTEN LEAVE(300, 1) LEAVE(400, 2));
+    const struct story_box *box = &stories.causes[0].box;
+    cr_assert_eq(box->process[0], 0);
+    cr_assert_eq(box->process[1], 1);
+    cr_assert_eq(box->from_ns, 205 * NS_PER_MS);
+    cr_assert_eq(box->to_ns, 300 * NS_PER_MS);
+    cr_assert_str_eq(box->label, "both inside 95 ms");
+    cr_assert_leq(stories.causes[0].from_ns, 10 * NS_PER_MS);
+    cr_assert_geq(stories.causes[0].to_ns, 205 * NS_PER_MS);
+}
+
+Test(stories, a_step_knows_its_place_in_the_picture)
+{
+    told(HEADER FORGOTTEN WRITE(210, 2, 0, 1) WRITE(220, 1, 0, 2) LEAVE(300, 1));
+    const struct story_cause *cause = &stories.causes[0];
+    cr_assert_eq(cause->step_count, 4);
+    cr_assert_eq(cause->steps[0].process, 0);
+    cr_assert_eq(cause->steps[1].nodes, UINT64_C(1) << 2);
+    cr_assert_eq(cause->steps[1].process, HISTORY_NOBODY);
+    cr_assert_eq(cause->steps[2].process, 1);
+    cr_assert(cause->steps[3].store);
+    cr_assert(breaks(cause, "store_integrity"));
+    cr_assert_str_eq(cause->title, "Two clients were inside r0 at once, and an update was lost: "
+                                   "node 3 restarted and forgot client 1's key.");
+}
+
+Test(stories, a_guard_that_held_is_said_and_not_advised)
+{
+    told("{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"
+         "'promises_validity':true,'fence_check':true}\n" FORGOTTEN OP(
+             210, 1, "invoke",
+             "write") "}\n" OP(211, 1, "fail", "write") ",'cause':'stale-fence'}\n" LEAVE(300, 1));
+    const struct story_cause *cause = &stories.causes[0];
+    cr_assert(cause->guard_held);
+    cr_assert_not_null(strstr(cause->title, "but the guarded store refused the late one"));
+    cr_assert_not_null(strstr(cause->advice, "The guard held"));
+    cr_assert_null(strstr(cause->advice, "guard what"));
+    const struct story_step *last = &cause->steps[cause->step_count - 1u];
+    cr_assert(last->store);
+    cr_assert_not(last->violation);
+}
+
+Test(stories, the_pause_of_the_late_one_is_the_cause_not_that_of_the_other)
+{
+    told(HEADER HOLDS(1, "a") FAULT_OF_CLIENT(20, 1, "pause", "start", 1)
+             FAULT_OF_CLIENT(30, 2, "pause", "start", 2) FAULT_OF_CLIENT(40, 2, "pause", "end", 2)
+                 ENDED(1005, 1, "expired", "a", "ttl") ENDED(1005, 2, "expired", "a", "ttl")
+                     ENDED(1005, 3, "expired", "a", "ttl") ASK(1200, 2) SET3(1201, 2, "b", 2201)
+                         GRANT(1205, 2, "b", 2190) ENTER(1206, 2)
+                             FAULT_OF_CLIENT(2020, 1, "pause", "end", 1) LEAVE(2100, 1));
+    const struct story_cause *cause = &stories.causes[0];
+    cr_assert_eq(cause->assumption, ASSUMPTION_CLIENT_PAUSE);
+    cr_assert_str_eq(cause->title, "Two clients were inside r0 at once: client 1 was paused for "
+                                   "2 s, past the end of its lease.");
+    cr_assert_str_eq(
+        steps_of(cause),
+        "1 [client 1 granted, enters, paused] Client 1 is granted r0, promised until 1 s (990 "
+        "ms), enters the section and is paused for 2 s (fault 1).\n"
+        "2 [client 1's keys expire] Client 1's keys on nodes 1, 2 and 3 expire: their time is "
+        "up; the majority is broken.\n"
+        "3! [both inside] Client 2 is granted r0, promised until 2.190 s (985 ms) and enters the "
+        "section too: both are inside, for 894 ms.\n");
+}
+
+Test(stories, two_restarts_at_other_times_are_two_causes)
+{
+    told(
+        "{'format':'picklock-history','version':1,'nodes':5,'clients':3,'resources':2,"
+        "'ttl':1000000000,'promises_validity':true}\n" HOLDS(1, "a") FAULT_OF_NODE(
+            100, 1, "crash", "start", 3) ENDED_BY(100, 3, "key-lost", "a", "restart", 1)
+            LEAVE(150, 1) FREE(150, 1) FREED(151, 1) DELETED(151, 1, 1, "a") DELETED(151, 2, 1, "a")
+                AT(300) "'process':3,'type':'invoke','f':'acquire','resource':'r1'}"
+                        "\n" AT(
+                            301) "'kind':'node','node':1,'f':'set','resource':'r1'"
+                                 ",'process':3,'value':'c','until':1301000000}"
+                                 "\n" AT(
+                                     301) "'kind':'node','node':2,'f':'set','"
+                                          "resource':'r1','process':3,'value':"
+                                          "'c','until':1301000000}\n" AT(
+                                              301) "'kind':'node','node':4,'f':'set','resource':'"
+                                                   "r1','process':3,'value':'c','until':1301000000}"
+                                                   "\n" AT(302) "'process':3,'type':'ok','"
+                                                                "f':'acquire','resource':'"
+                                                                "r1','value':'c','until':"
+                                                                "301500000}\n" AT(
+                                                                    303) "'pr"
+                                                                         "oce"
+                                                                         "ss'"
+                                                                         ":3,"
+                                                                         "'ty"
+                                                                         "pe'"
+                                                                         ":'"
+                                                                         "inv"
+                                                                         "oke"
+                                                                         "','"
+                                                                         "f':"
+                                                                         "'re"
+                                                                         "lea"
+                                                                         "se'"
+                                                                         ",'"
+                                                                         "res"
+                                                                         "our"
+                                                                         "ce'"
+                                                                         ":'"
+                                                                         "r1'"
+                                                                         "}"
+                                                                         "\n" AT(
+                                                                             303) "'process':3,'"
+                                                                                  "type':'ok','f':'"
+                                                                                  "release','"
+                                                                                  "resource':'r1'}"
+                                                                                  "\n");
+    /* The first lease outlived its keys; the second client's release left keys behind. */
+    cr_assert_geq(stories.cause_count, 2u);
+    cr_assert_eq(stories.causes[0].blame, BLAME_LIBRARY);
+    cr_assert_eq(stories.causes[1].blame, BLAME_ASSUMPTION);
+    cr_assert(breaks(&stories.causes[1], "validity"));
+    cr_assert_eq(stories.causes[0].checks & stories.causes[1].checks, 0u);
+}
+
+Test(stories, a_dead_lease_is_what_the_lock_did)
+{
+    told(HEADER ASK(1, 1) SET3(5, 1, "a", 1005) ENDED(1005, 1, "expired", "a", "ttl")
+             ENDED(1005, 2, "expired", "a", "ttl") ENDED(1005, 3, "expired", "a", "ttl")
+                 ASK(1100, 2) SET3(1101, 2, "b", 2101) GRANT(1105, 2, "b", 2090) ENTER(1105, 2)
+                     GRANT(1150, 1, "a", 1000) ENTER(1150, 1) LEAVE(1300, 2));
+    const struct story_cause *cause = &stories.causes[0];
+    cr_assert_eq(cause->blame, BLAME_LIBRARY);
+    cr_assert_str_eq(cause->title, "Two clients were inside r0 at once: the lock granted client "
+                                   "1 a lease that had ended 150 ms earlier.");
+    cr_assert_str_eq(cause->advice, "Report it, with this history.");
+    const char *steps = steps_of(cause);
+    cr_assert_not_null(strstr(steps, "[dead lease, both inside] Client 1 is granted r0 with a "
+                                     "lease that had ended 150 ms before and enters the section "
+                                     "too: both are inside, for 150 ms."));
+}
+
+Test(stories, what_has_no_second_client_is_told_from_its_evidence)
+{
+    told(HEADER ASK(1, 2) SET(2, 2, 2, "b", 1502) REFUSE(100, 2)
+             ENDED(1502, 2, "expired", "b", "ttl") RUN_ENDS(1600));
+    cr_assert_eq(stories.cause_count, 1u);
+    const struct story_cause *cause = &stories.causes[0];
+    cr_assert_str_eq(cause->title, "Client 2 was refused r0, and left its key on node 2.");
+    cr_assert_eq(cause->box.node, 1);
+    cr_assert_str_eq(cause->box.label, "key left behind 1.5 s");
+    cr_assert_eq(cause->step_count, 3);
+    cr_assert(cause->steps[2].violation);
+}
+
+Test(stories, a_history_without_violation_has_none)
+{
+    told(HEADER HOLDS(1, "a") LEAVE(20, 1) FREE(20, 1) DELETED3(21, 1, "a") FREED(22, 1));
+    cr_assert_eq(stories.cause_count, 0u);
+    cr_assert_null(stories_cause_of(&stories, 0));
+}
+
+Test(stories, a_pattern_is_the_same_for_other_numbers)
+{
+    char memory[2][STORY_SENTENCE_BYTES];
+    struct story_cause cause = {0};
+    for (int i = 0; i < 2; i++) {
+        struct text title = text_over(cause.title, sizeof cause.title);
+        struct text pattern = text_over(memory[i], sizeof memory[i]);
+        text_add(&title, "Client %d was paused for %s, past its lease of r0.", i + 1,
+                 i == 0 ? "58.63 ms" : "2 s");
+        story_pattern(&cause, &pattern);
+    }
+    cr_assert_str_eq(memory[0], "Client # was paused for #, past its lease of r#.");
+    cr_assert_str_eq(memory[0], memory[1]);
+}
+
+Test(stories, a_story_longer_than_its_steps_keeps_its_violations)
+{
+    /* Each node loses its key by a fault of its own: more moments than steps. */
+    told("{'format':'picklock-history','version':1,'nodes':15,'clients':2,'ttl':1000000000,"
+         "'promises_validity':true}\n" ASK(1, 1) SET3(2, 1, "a", 1005) SET(3, 4, 1, "a", 1005)
+             SET(3, 5, 1, "a", 1005) SET(3, 6, 1, "a", 1005) SET(3, 7, 1, "a", 1005)
+                 SET(3, 8, 1, "a", 1005) SET(3, 9, 1, "a", 1005) GRANT(10, 1, "a", 1000)
+                     ENTER(11, 1) ENDED_BY(20, 1, "key-lost", "a", "restart", 1)
+                         ENDED_BY(30, 2, "key-lost", "a", "restart", 2) ENDED_BY(40, 3, "key-lost",
+                                                                                 "a", "restart", 3)
+                             ENDED_BY(50, 4, "key-lost", "a", "restart", 4)
+                                 ENDED_BY(60, 5, "key-lost", "a", "restart", 5)
+                                     ENDED_BY(70, 6, "key-lost", "a", "restart", 6)
+                                         ENDED_BY(80, 7, "key-lost", "a", "restart", 7)
+                                             ENDED_BY(90, 8, "key-lost", "a", "restart", 8)
+                                                 ASK(95, 2) GRANT_OPEN(100, 2, "b") ENTER(101, 2));
+    const struct story_cause *cause = &stories.causes[0];
+    cr_assert_eq(cause->step_count, STORY_STEPS_MAX);
+    cr_assert(cause->steps[STORY_STEPS_MAX - 1].violation);
+}
