@@ -65,7 +65,7 @@ endef
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 
 # Shims are preloaded into servers that know no sanitizer. `make install` puts them into libexec.
-$(BUILD)/picklock-%.so: harness/real/preload/%.c harness/real/preload/clock_page.h
+$(BUILD)/picklock-%.so: harness/real/preload/%.c harness/real/preload/clock_page.h base/clock.h base/duration.h
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden $(WARNINGS) -I. $(CFLAGS) -shared \
 	    -o $@ $< $(LDFLAGS)

@@ -9,9 +9,9 @@
 #ifndef HARNESS_SIM_STATE_H
 #define HARNESS_SIM_STATE_H
 
+#include "base/clock.h"
 #include "harness/actor.h"
 #include "harness/schedule.h"
-#include "harness/sim/clock.h"
 #include "harness/sim/heap.h"
 #include "harness/sim/redis_model.h"
 #include "harness/sim/sim.h"

@@ -1,7 +1,5 @@
 /*
- * clock_page.h: a piecewise linear clock in shared memory: one writer, readers in other processes.
- *
- *     shown = base_shown + (sound - base_sound) * rate        a change never moves what is shown
+ * clock_page.h: a clock (base/clock.h) in shared memory: one writer, readers in other processes.
  *
  * Header only, and no call out of it, because the preload shim uses it inside an allocator's start.
  * The writer bumps `sequence` to odd, writes, bumps it to even; a reader tries again meanwhile.
@@ -9,12 +7,11 @@
 #ifndef HARNESS_REAL_PRELOAD_CLOCK_PAGE_H
 #define HARNESS_REAL_PRELOAD_CLOCK_PAGE_H
 
+#include "base/clock.h"
+
 #include <stdatomic.h>
-#include <stdint.h>
 
-__extension__ typedef __int128 clock_page_product;
-
-enum { CLOCK_PAGE_PPM = 1000000 };
+enum { CLOCK_PAGE_PPM = CLOCK_RATE_SOUND_PPM };
 
 struct clock_page {
     _Atomic uint32_t sequence; /* 0: never set, the clock is the sound one */
@@ -23,31 +20,37 @@ struct clock_page {
     _Atomic int64_t rate_ppm;
 };
 
-/* What the clock shows when the sound clock says `sound_ns`. */
-static inline int64_t clock_page_shown(struct clock_page *page, int64_t sound_ns)
+/* The clock of this moment; its true time is the sound clock. */
+static inline struct clock clock_page_read(struct clock_page *page)
 {
     for (;;) {
         uint32_t before = atomic_load_explicit(&page->sequence, memory_order_acquire);
         if (before == 0) {
-            return sound_ns;
+            return CLOCK_SOUND;
         }
-        int64_t base_sound_ns = atomic_load_explicit(&page->base_sound_ns, memory_order_relaxed);
-        int64_t base_shown_ns = atomic_load_explicit(&page->base_shown_ns, memory_order_relaxed);
-        int64_t rate_ppm = atomic_load_explicit(&page->rate_ppm, memory_order_relaxed);
+        struct clock clock = {
+            .true_ns = atomic_load_explicit(&page->base_sound_ns, memory_order_relaxed),
+            .local_ns = atomic_load_explicit(&page->base_shown_ns, memory_order_relaxed),
+            .rate_ppm = atomic_load_explicit(&page->rate_ppm, memory_order_relaxed),
+        };
         atomic_thread_fence(memory_order_acquire);
         uint32_t after = atomic_load_explicit(&page->sequence, memory_order_relaxed);
         if (before == after && before % 2 == 0) {
-            clock_page_product passed = (clock_page_product)(sound_ns - base_sound_ns) * rate_ppm;
-            return base_shown_ns + (int64_t)(passed / CLOCK_PAGE_PPM);
+            return clock;
         }
     }
 }
 
+/* What the clock shows when the sound clock says `sound_ns`. */
+static inline int64_t clock_page_shown(struct clock_page *page, int64_t sound_ns)
+{
+    struct clock clock = clock_page_read(page);
+    return clock_local(&clock, sound_ns);
+}
+
 static inline int64_t clock_page_rate_ppm(struct clock_page *page)
 {
-    uint32_t sequence = atomic_load_explicit(&page->sequence, memory_order_acquire);
-    return sequence == 0 ? CLOCK_PAGE_PPM
-                         : atomic_load_explicit(&page->rate_ppm, memory_order_relaxed);
+    return clock_page_read(page).rate_ppm;
 }
 
 /* From now (`sound_ns`) on the clock is moved by `jump_ns` and runs at `rate_ppm`. */
@@ -64,21 +67,12 @@ static inline void clock_page_set(struct clock_page *page, int64_t sound_ns, int
     atomic_store_explicit(&page->sequence, sequence + 2, memory_order_release);
 }
 
-/* When the sound clock will say so that the clock shows `shown_ns`; INT64_MAX if it stands still.
- */
+/* The first moment of the sound clock at which this one shows `shown_ns`, or the segment's
+ * beginning where that was before; TIME_NEVER if it stands still. */
 static inline int64_t clock_page_sound(struct clock_page *page, int64_t shown_ns)
 {
-    int64_t rate_ppm = clock_page_rate_ppm(page);
-    if (atomic_load_explicit(&page->sequence, memory_order_acquire) == 0) {
-        return shown_ns;
-    }
-    if (rate_ppm <= 0) {
-        return INT64_MAX;
-    }
-    int64_t base_shown_ns = atomic_load_explicit(&page->base_shown_ns, memory_order_relaxed);
-    clock_page_product left = (clock_page_product)(shown_ns - base_shown_ns) * CLOCK_PAGE_PPM;
-    return atomic_load_explicit(&page->base_sound_ns, memory_order_relaxed) +
-           (int64_t)(left / rate_ppm);
+    struct clock clock = clock_page_read(page);
+    return clock_true(&clock, shown_ns);
 }
 
 #endif
