@@ -21,6 +21,7 @@ static const char *type_words(enum field_type type)
     switch (type) {
     case FIELD_NOTE:
     case FIELD_NAME:
+    case FIELD_LABEL:
     case FIELD_VALUE:
     case FIELD_RESOURCE:
     case FIELD_FORMAT:
@@ -30,7 +31,6 @@ static const char *type_words(enum field_type type)
     case FIELD_UNSIGNED:
     case FIELD_NATURAL:
     case FIELD_COUNT:
-    case FIELD_SMALL:
         return "a whole number from 0 on";
     case FIELD_ORDINAL:
         return "a whole number from 1 on";

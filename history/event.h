@@ -20,6 +20,7 @@
 enum {
     HISTORY_VALUE_BYTES = 20,
     HISTORY_NAME_BYTES = 64,          /* scenario, algorithm, library: terminated */
+    HISTORY_COMMAND_BYTES = 16,       /* a command's name: terminated */
     HISTORY_WHY_BYTES = 160,          /* a sentence: terminated */
     HISTORY_NODES_MAX = 64,           /* header */
     HISTORY_CLIENTS_MAX = 1 << 20,    /* header */
@@ -290,15 +291,19 @@ enum { HISTORY_NOBODY = -1, HISTORY_NO_NODE = -1, HISTORY_NO_FAULT = -1 };
 
 /* Nodes and clients are counted from 0 here and from 1 in files and sentences. */
 struct history_event {
-    int64_t time_ns;            /* true time since the run began; never decreases */
-    uint64_t index;             /* 0, 1, 2, ...: set by the recorder, or the reader */
-    uint8_t kind;               /* enum history_kind */
-    uint8_t type;               /* op: enum history_type */
-    uint8_t f;                  /* enum history_f */
-    uint8_t cause;              /* enum history_cause */
-    uint8_t fault_kind;         /* fault: enum fault_kind */
-    uint16_t flags;             /* HISTORY_HAS_..., HISTORY_AUDIT */
-    uint16_t command;           /* node: the recorder's own number of the command kind */
+    int64_t time_ns;    /* true time since the run began; never decreases */
+    uint64_t index;     /* 0, 1, 2, ...: set by the recorder, or the reader */
+    uint8_t kind;       /* enum history_kind */
+    uint8_t type;       /* op: enum history_type */
+    uint8_t f;          /* enum history_f */
+    uint8_t cause;      /* enum history_cause */
+    uint8_t fault_kind; /* fault: enum fault_kind */
+    uint8_t links;      /* start of a fault: enum history_links between clients, nodes */
+    uint16_t flags;     /* HISTORY_HAS_..., HISTORY_AUDIT */
+    /* node: the command's name in the dialect of its kind of server (lockcore/dialect.h),
+     * terminated;
+     * "" where it has none */
+    char command[HISTORY_COMMAND_BYTES];
     int32_t process;            /* the client; node: who sent the command; or HISTORY_NOBODY */
     int32_t node;               /* node, fault: the node, or HISTORY_NO_NODE */
     int32_t fault;              /* fault: its number in the scenario; node: the fault that did it */
@@ -323,8 +328,12 @@ struct history_event {
        node, and these are 0. */
     int32_t clients[2]; /* first and last */
     uint64_t nodes;     /* bit n */
-    uint8_t links;      /* enum history_links: between those clients and nodes */
 };
+
+/* Whoever hashes or compares events may take their bytes. */
+_Static_assert(sizeof(struct history_event) == 8 * sizeof(uint8_t) + HISTORY_COMMAND_BYTES + 4 * 4 +
+                                                   2 * HISTORY_VALUE_BYTES + 2 * 4 + 14 * 8,
+               "no padding");
 
 /* Less than this nobody measures: a recorder that stood still for longer says so (HISTORY_LATE). */
 #define HISTORY_LATE_NOTED_NS ((int64_t)1000000)

@@ -105,8 +105,10 @@ const struct history_field history_event_fields[] = {
      .problem = "links other than ring or bridge"},
     {"numbers", FIELD_PAIR, .doc = "of a fault: what was asked and what was observed", .must = LATE,
      .may = NODE | FAULT | PHASE, EVENT(number)},
-    {"command", FIELD_SMALL, .doc = "the recorder's own number of the command kind", .may = NODE,
-     EVENT(command)},
+    {"command", FIELD_LABEL,
+     .doc = "what the client sent, by the name that its kind of server has "
+            "for it, such as `set` or `compare-delete`; a number, in older files, says nothing",
+     .may = NODE, EVENT(command), .max = HISTORY_COMMAND_BYTES},
     {"audit", FIELD_FLAG, .doc = "by the auditor, who asks after the last heal",
      .may = ASKED | NODE | CLIENT, .flag = HISTORY_AUDIT},
     {"note", FIELD_NOTE, .doc = "for people; says nothing to the checks", .may = UINT16_MAX},

@@ -26,7 +26,7 @@ enum field_type {
                        two zeros stand for none */
     FIELD_MEMBERS,  /* uint64_t: bit n for each number in brackets; counted from 1 in files */
     FIELD_COUNT,    /* int32_t from 0 to max */
-    FIELD_SMALL,    /* uint16_t */
+    FIELD_LABEL,    /* text, terminated, below max bytes; a number says nothing */
     FIELD_ORDINAL,  /* int32_t; counted from 1 in files, -1 stands for none */
     FIELD_BOOL,     /* bool */
     FIELD_FLAG,     /* true sets `flag`; no other place */

@@ -200,7 +200,7 @@ static bool header_field(struct scan *scan, const struct jsonl *jsonl, size_t in
     case FIELD_PAIR:
     case FIELD_RANGE:
     case FIELD_MEMBERS:
-    case FIELD_SMALL:
+    case FIELD_LABEL:
     case FIELD_ORDINAL:
     case FIELD_FLAG:
     case FIELD_VALUE:
@@ -321,14 +321,14 @@ static bool scan_index(struct scan *scan, uint64_t expected)
             scan_refuse(scan, ERROR_SCHEMA, "an index that does not follow the one before"));
 }
 
-static bool scan_small(struct scan *scan, uint16_t *small)
+/* Older files have a number of the recorder's own here. */
+static bool scan_label(struct scan *scan, char *label, size_t bytes_max)
 {
     int64_t number = 0;
-    if (!scan_natural(scan, &number)) {
-        return false;
+    if (scan_at_number(scan)) {
+        return scan_natural(scan, &number);
     }
-    *small = (uint16_t)number;
-    return number <= UINT16_MAX || scan_refuse(scan, ERROR_LIMIT, "a number beyond 65535");
+    return scan_name(scan, label, bytes_max);
 }
 
 static bool scan_flag(struct scan *scan, struct history_event *event, uint16_t flag)
@@ -374,8 +374,8 @@ static bool event_field(struct event_line *line, const struct jsonl *jsonl, size
         return scan_range(scan, field, place);
     case FIELD_MEMBERS:
         return scan_members(scan, field, place);
-    case FIELD_SMALL:
-        return scan_small(scan, place);
+    case FIELD_LABEL:
+        return scan_label(scan, place, (size_t)field->max);
     case FIELD_FLAG:
         return scan_flag(scan, line->event, field->flag);
     case FIELD_NOTE:

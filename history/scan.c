@@ -261,6 +261,12 @@ bool scan_unsigned(struct scan *scan, uint64_t *number)
     return scan->problem == NULL && digits(scan, number);
 }
 
+bool scan_at_number(struct scan *scan)
+{
+    skip_blanks(scan);
+    return *scan->at >= '0' && *scan->at <= '9';
+}
+
 bool scan_integer(struct scan *scan, int64_t *number)
 {
     skip_blanks(scan);

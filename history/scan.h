@@ -49,6 +49,9 @@ bool scan_bool(struct scan *scan, bool *truth);
 /* Two whole numbers in brackets. */
 bool scan_pair(struct scan *scan, int64_t pair[2]);
 
+/* Whether a number stands here. */
+bool scan_at_number(struct scan *scan);
+
 /* A list: whether anything stands in it, and behind each of its members whether one more does. */
 bool scan_list_begin(struct scan *scan, bool *more);
 bool scan_list_more(struct scan *scan, bool *more);

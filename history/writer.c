@@ -175,7 +175,6 @@ static bool place_says(const struct history_field *field, const void *place)
         return *(const uint32_t *)place != 0;
     case FIELD_ORDINAL:
         return *(const int32_t *)place != -1;
-    case FIELD_SMALL:
     case FIELD_SET:
         return *(const uint16_t *)place != 0;
     case FIELD_WORD:
@@ -183,6 +182,7 @@ static bool place_says(const struct history_field *field, const void *place)
     case FIELD_BOOL:
         return *(const bool *)place;
     case FIELD_NAME:
+    case FIELD_LABEL:
         return *(const char *)place != '\0';
     case FIELD_FORMAT:
     case FIELD_VERSION:
@@ -219,8 +219,6 @@ static char *put_field(char *out, const struct history_field *field, const void 
         out = put_word(put_key(out, field->word), "\"r");
         out = put_unsigned(out, *(const uint32_t *)place);
         return put_word(out, "\"");
-    case FIELD_SMALL:
-        return put_field_number(out, field->word, *(const uint16_t *)place);
     case FIELD_SET:
         return put_set(put_key(out, field->word), field->vocabulary, *(const uint16_t *)place);
     case FIELD_WORD:
@@ -230,6 +228,7 @@ static char *put_field(char *out, const struct history_field *field, const void 
     case FIELD_FLAG:
         return put_field_bool(out, field->word, true);
     case FIELD_NAME:
+    case FIELD_LABEL:
         return put_field_name(out, field->word, place);
     case FIELD_FORMAT:
         return put_field_word(out, field->word, "picklock-history");

@@ -47,18 +47,18 @@ enum lock_answers {
     LOCK_ANSWERS_NUMBER, /* YES comes as a number >= 1, not below the one that was sent */
 };
 
-struct lock_command_row {
-    const char *name;   /* in histories and messages; below LOCK_COMMAND_NAME_BYTES, one in all */
-    const char *about;  /* one line */
-    uint8_t verb;       /* enum lock_verb */
-    uint8_t carries;    /* LOCK_CARRIES_... */
-    uint8_t answers;    /* enum lock_answers */
-    bool has_long_form; /* may be answered LONG_FORM; lock.c then sends it so */
+enum {
+    LOCK_COMMAND_NAME_BYTES = 16,
+    LOCK_COMMANDS_MAX = 32, /* rows of a dialect */
 };
 
-enum {
-    LOCK_COMMAND_NAME_BYTES = 24,
-    LOCK_COMMANDS_MAX = 32, /* rows of a dialect */
+struct lock_command_row {
+    char name[LOCK_COMMAND_NAME_BYTES]; /* in histories and messages: terminated, zeros behind */
+    const char *about;                  /* one line */
+    uint8_t verb;                       /* enum lock_verb */
+    uint8_t carries;                    /* LOCK_CARRIES_... */
+    uint8_t answers;                    /* enum lock_answers */
+    bool has_long_form;                 /* may be answered LONG_FORM; lock.c then sends it so */
 };
 
 struct lock_dialect {

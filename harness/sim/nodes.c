@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+_Static_assert((int)LOCK_COMMAND_NAME_BYTES == (int)HISTORY_COMMAND_BYTES,
+               "a name fits into an event");
+
 void sim_node_init(struct sim *sim, uint32_t index)
 {
     struct sim_node *node = sim_node(sim, index);
@@ -154,7 +157,8 @@ static void sim_command_tell(struct sim *sim, struct sim_command *command)
     struct history_event event =
         sim_key_event((enum history_f)answer->f, command->node, message->resource);
     event.process = (int32_t)(sim->links[command->link].client);
-    event.command = (uint16_t)message->command.kind;
+    memcpy(event.command, lock_dialect_row(sim->dialect, message->command.kind)->name,
+           sizeof event.command);
     event.sent_ns = message->sent_ns;
     event.flags |= HISTORY_HAS_SENT;
     memcpy(event.value.bytes, message->command.value.bytes, sizeof event.value.bytes);

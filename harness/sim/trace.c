@@ -11,32 +11,16 @@ static inline uint64_t trace_mix(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 32);
 }
 
-static uint64_t trace_mix_value(uint64_t hash, const struct history_value *value)
-{
-    uint64_t words[3] = {0};
-    memcpy(words, value->bytes, sizeof value->bytes);
-    return trace_mix(trace_mix(trace_mix(hash, words[0]), words[1]), words[2]);
-}
-
-/* Every field that a JSON line shows; never the padding between them. */
+/* Every byte of it: an event has no padding. */
 static uint64_t trace_hash(uint64_t hash, const struct history_event *event)
 {
-    uint64_t kinds = (uint64_t)event->kind | (uint64_t)event->type << 8 | (uint64_t)event->f << 16 |
-                     (uint64_t)event->cause << 24 | (uint64_t)event->fault_kind << 32 |
-                     (uint64_t)event->flags << 40 | (uint64_t)event->command << 48;
-    hash = trace_mix(hash, (uint64_t)event->time_ns);
-    hash = trace_mix(hash, kinds);
-    hash = trace_mix(hash, (uint64_t)(uint32_t)event->process << 32 | (uint32_t)event->node);
-    hash = trace_mix(hash, (uint64_t)(uint32_t)event->fault << 32 | event->resource);
-    hash = trace_mix_value(hash, &event->value);
-    hash = trace_mix_value(hash, &event->owner);
-    hash = trace_mix(hash, (uint64_t)event->until_ns);
-    hash = trace_mix(hash, (uint64_t)event->fence);
-    hash = trace_mix(hash, (uint64_t)event->version);
-    hash = trace_mix(hash, (uint64_t)event->basis);
-    hash = trace_mix(hash, (uint64_t)event->sent_ns);
-    hash = trace_mix(hash, (uint64_t)event->number[0]);
-    return trace_mix(hash, (uint64_t)event->number[1]);
+    uint64_t words[sizeof *event / sizeof(uint64_t)];
+    _Static_assert(sizeof words == sizeof *event, "whole words");
+    memcpy(words, event, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        hash = trace_mix(hash, words[i]);
+    }
+    return hash;
 }
 
 static void trace_mark(struct trace *trace)

@@ -103,6 +103,22 @@ Test(reader, values_may_be_any_text)
     cr_assert_eq(outcome.last.flags, HISTORY_HAS_VALUE);
 }
 
+#define NODE(command)                                                                              \
+    HEADER "{\"time\":1,\"kind\":\"node\",\"f\":\"set\",\"node\":1,\"command\":" command "}\n"
+
+Test(reader, a_command_is_a_word_and_a_number_of_older_files_says_nothing)
+{
+    struct outcome outcome = read_text(NODE("\"compare-delete\""));
+    cr_assert_eq(outcome.code, ERROR_NONE, "%s", why_memory);
+    cr_assert_str_eq(outcome.last.command, "compare-delete");
+    outcome = read_text(NODE("1"));
+    cr_assert_eq(outcome.code, ERROR_NONE, "%s", why_memory);
+    cr_assert_str_eq(outcome.last.command, "");
+    refuses(NODE("\"sixteen-letters!\""), ERROR_LIMIT,
+            ":2: column 72: a name that is too long, or has a zero inside");
+    refuses(NODE("true"), ERROR_SYNTAX, ":2: column 54: expected a string");
+}
+
 Test(reader, line_cut_in_the_middle_is_left_out)
 {
     struct outcome outcome = read_text(HEADER INVOKE "{\"time\":2,\"proc");

@@ -100,7 +100,9 @@ static struct history_event random_node(struct random_stream *stream)
     event.node = (int32_t)random_below(stream, 5);
     event.fault = (int32_t)random_below(stream, 4) - 1;
     event.cause = (uint8_t)random_below(stream, HISTORY_CAUSES);
-    event.command = (uint16_t)random_below(stream, 9);
+    static const char *const commands[] = {"", "set", "compare-delete", "fifteen-letters"};
+    const char *command = commands[random_below(stream, 4)];
+    memcpy(event.command, command, strlen(command));
     fill_grant(stream, &event);
     fill_interval(stream, &event);
     return event;

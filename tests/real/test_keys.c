@@ -88,7 +88,7 @@ Test(keys, a_plain_deletion_of_anothers_key_is_foreign)
     cr_assert_eq(newest()->f, HISTORY_KEY_DELETED);
     cr_assert_eq(newest()->cause, CAUSE_FOREIGN);
     cr_assert_eq(newest()->process, 1);
-    cr_assert_eq(newest()->command, REDIS_DELETE);
+    cr_assert_str_eq(newest()->command, redis_dialect.rows[REDIS_DELETE].name);
     cr_assert(value_is(&newest()->owner, "mine"));
     ask(fd, "DEL r0", ":0");
     cr_assert_eq(newest()->f, HISTORY_KEY_KEPT);
@@ -118,7 +118,7 @@ Test(keys, our_own_scripts_are_known_by_hash_and_by_text)
     send_lock_command(fd, REDIS_COMPARE_DELETE, LOCK_FORM_LONG, 1);
     links_expect(fd, ":1");
     cr_assert_eq(newest()->f, HISTORY_KEY_DELETED);
-    cr_assert_eq(newest()->command, REDIS_COMPARE_DELETE);
+    cr_assert_str_eq(newest()->command, redis_dialect.rows[REDIS_COMPARE_DELETE].name);
     send_lock_command(fd, REDIS_SET_FENCE, LOCK_FORM_LONG, 3);
     char reply[64];
     cr_assert_gt(links_receive(fd, reply, sizeof reply), 0);
@@ -205,7 +205,7 @@ Test(keys, the_end_of_a_ttl_is_reported_when_it_comes)
     close(fd);
 }
 
-static void clock_jump(int64_t jump_ns)
+static void node_clock_jump(int64_t jump_ns)
 {
     node_clock_set(&links.node, jump_ns, 1000000);
     keys_clock_changed(links.keys, &(struct keys_clock_change){.fault = 4,
@@ -218,7 +218,7 @@ Test(keys, a_clock_jump_ends_keys_and_is_named_as_the_cause)
 {
     int fd = links_connect(0);
     ask(fd, "SET r0 v PX 10000", "+OK");
-    clock_jump(11 * NS_PER_S);
+    node_clock_jump(11 * NS_PER_S);
     cr_assert_eq(newest()->f, HISTORY_KEY_EXPIRED);
     cr_assert_eq(newest()->cause, CAUSE_CLOCK_JUMP);
     cr_assert_eq(newest()->fault, 4);
@@ -479,7 +479,7 @@ Test(keys, the_view_equals_the_server_after_random_commands)
         commands += count;
         drain(commands);
         if (random_below(&random, 10) == 0 && jump_is_clear()) {
-            clock_jump((int64_t)random_below(&random, 80) * NS_PER_S - 20 * NS_PER_S);
+            node_clock_jump((int64_t)random_below(&random, 80) * NS_PER_S - 20 * NS_PER_S);
         }
         for (uint32_t resource = 0; resource < 3; resource++) {
             compare_key(resource, seed);
