@@ -2,8 +2,11 @@
 #include "cli/pool.h"
 
 #include "base/assert.h"
+#include "cli/baseline.h"
 #include "cli/batch.h"
+#include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/rounds.h"
 #include "cli/shard.h"
 #include "cli/slices.h"
 
@@ -45,8 +48,9 @@ struct pool {
     struct report_group *groups;
     size_t group_count;
     struct agenda agenda;
-    bool all_given;    /* the agenda has no more */
-    uint32_t share[2]; /* runs of a batch, by world */
+    struct rounds rounds; /* instead of it, with a budget */
+    bool all_given;       /* the agenda has no more */
+    uint32_t share[2];    /* runs of a batch, by world */
     struct slices slices;
     size_t printed; /* groups that are reported */
     size_t disagreements;
@@ -115,12 +119,28 @@ static _Noreturn void pool_child_run(const struct pool *pool, const struct agend
     batch_child(&batch, ends[1]);
 }
 
+static int64_t pool_now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool pool_next(struct pool *pool, struct agenda_slice *plan)
+{
+    const struct pool_order *order = pool->order;
+    if (order->budget_ns == 0) {
+        return agenda_next(&pool->agenda, pool->share, plan);
+    }
+    return rounds_next(&pool->rounds, order->begun_ns + order->budget_ns - pool_now_ns(), plan);
+}
+
 /* Begin the next batch, if there is one: one real run, or a share of the seeds in the simulator. */
 static struct result pool_start(struct pool *pool, struct pool_child *slot, struct text *why)
 {
     struct agenda_slice plan;
     int ends[2];
-    if (!agenda_next(&pool->agenda, pool->share, &plan)) {
+    if (!pool_next(pool, &plan)) {
         pool->all_given = true;
         return RESULT_OK;
     }
@@ -168,6 +188,15 @@ static void pool_print(struct pool *pool)
     }
 }
 
+/* The time is up: what was run is all there is to report. */
+static void pool_close_groups(struct pool *pool)
+{
+    for (size_t i = 0; i < pool->group_count; i++) {
+        pool->groups[i].runs_planned = pool->groups[i].runs;
+    }
+    pool_print(pool);
+}
+
 /* Tell of every report whose turn has come. */
 static struct result pool_settle(struct pool *pool, struct text *why)
 {
@@ -176,6 +205,9 @@ static struct result pool_settle(struct pool *pool, struct text *why)
     while (slices_take(&pool->slices, &group, &run)) {
         report_add(&pool->groups[group], &run);
         TRY(report_run(pool->report, &pool->groups[group], &run, why));
+        if (pool->report->baseline != NULL) {
+            baseline_run(pool->report->baseline, group, &pool->groups[group], &run);
+        }
         pool_print(pool);
     }
     return RESULT_OK;
@@ -417,7 +449,7 @@ static void pool_plan(struct pool *pool)
                              : share < POOL_BATCH_RUNS_MAX ? (uint32_t)share
                                                            : POOL_BATCH_RUNS_MAX;
     }
-    progress_init(&pool->progress, total);
+    progress_init(&pool->progress, order->budget_ns == 0 ? total : 0);
 }
 
 struct result pool_run(const struct pool_order *order, struct arena *arena, struct report *report,
@@ -433,6 +465,10 @@ struct result pool_run(const struct pool_order *order, struct arena *arena, stru
         return result_error(ERROR_IO);
     }
     pool_plan(&pool);
+    if (report->baseline != NULL) {
+        TRY(baseline_begin(report->baseline, pool.group_count, why));
+    }
+    TRY(rounds_init(&pool.rounds, &order->runs, pool.groups, report->baseline, arena));
     (void)snprintf(running, sizeof running, "%s/.running", order->out);
     TRY(folder_make(running, why));
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -447,9 +483,21 @@ struct result pool_run(const struct pool_order *order, struct arena *arena, stru
     (void)rmdir(running); /* stays if another picklock runs here */
     (void)rmdir(order->out);
     TRY(result);
+    if (order->budget_ns > 0) {
+        pool_close_groups(&pool);
+    }
     if (report->shard != NULL) {
         TRY(shard_finish(report->shard, pool.groups, pool.group_count, why));
     }
+    FILE *stream = report->format == REPORT_TEXT ? stdout : stderr;
     *exit_code = report_end(report, pool.groups, pool.group_count, pool.disagreements);
+    if (report->baseline != NULL) {
+        *exit_code = baseline_end(report->baseline, pool.groups, pool.group_count, stream);
+    }
+    bool left_out =
+        order->budget_ns > 0 && report_left_out(pool.groups, pool.group_count, stream) > 0;
+    if (left_out && *exit_code == EXIT_MET) {
+        *exit_code = EXIT_UNKNOWN; /* what was not run was not checked */
+    }
     return RESULT_OK;
 }

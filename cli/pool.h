@@ -20,6 +20,8 @@ struct pool_order {
     bool real;
     struct agenda_order runs;
     uint32_t jobs;
+    int64_t budget_ns; /* begin no run after this much time; 0: none, all runs are done */
+    int64_t begun_ns;  /* when that time began, on CLOCK_MONOTONIC */
     const char *adapter;
     int64_t time_scale_ppm;
     enum run_keep keep;

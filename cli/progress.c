@@ -29,8 +29,11 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t running)
         return;
     }
     progress->last_ms = now_ms;
-    fprintf(stderr, "%spicklock: %" PRIu64 " of %" PRIu64 " runs, %" PRIu64 " at work, %.1f s%s",
-            progress->terminal ? "\r\033[K" : "", done, progress->total, running,
+    fprintf(stderr, "%spicklock: %" PRIu64, progress->terminal ? "\r\033[K" : "", done);
+    if (progress->total > 0) {
+        fprintf(stderr, " of %" PRIu64, progress->total);
+    }
+    fprintf(stderr, " runs, %" PRIu64 " at work, %.1f s%s", running,
             (double)(now_ms - progress->start_ms) / 1000, progress->terminal ? "" : "\n");
     progress->shown = progress->terminal;
 }

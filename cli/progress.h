@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct progress {
-    uint64_t total;
+    uint64_t total; /* 0: nobody knows */
     int64_t start_ms;
     int64_t last_ms;
     bool terminal;

@@ -343,6 +343,13 @@ static bool left_open(const struct scenario *scenario, const char *check)
     return false;
 }
 
+bool report_differs(const struct scenario *scenario, size_t check, const uint64_t *failed_a,
+                    const uint64_t *failed_b)
+{
+    return (failed_a[check] > 0) != (failed_b[check] > 0) &&
+           !left_open(scenario, check_at(check)->name);
+}
+
 bool report_disagreement(const struct report *report, const struct report_group *a,
                          const struct report_group *b)
 {
@@ -352,8 +359,7 @@ bool report_disagreement(const struct report *report, const struct report_group 
     bool differ = false;
     for (size_t i = 0; i < check_count(); i++) {
         bool in_a = a->failed[i] > 0;
-        bool in_b = b->failed[i] > 0;
-        if (in_a == in_b || left_open(a->scenario, check_at(i)->name)) {
+        if (!report_differs(a->scenario, i, a->failed, b->failed)) {
             continue;
         }
         differ = true;
@@ -404,4 +410,20 @@ int report_end(const struct report *report, const struct report_group *groups, s
         return code_of_error;
     }
     return unknown > 0 || runs == 0 ? EXIT_UNKNOWN : EXIT_MET;
+}
+
+size_t report_left_out(const struct report_group *groups, size_t count, FILE *stream)
+{
+    size_t left_out = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (groups[i].runs == 0) {
+            left_out++;
+            fprintf(stream, "%s%s in %s", left_out == 1 ? "left out, there was no time: " : ", ",
+                    groups[i].scenario->name, groups[i].world);
+        }
+    }
+    if (left_out > 0) {
+        fprintf(stream, "; a larger --budget takes them in\n");
+    }
+    return left_out;
 }

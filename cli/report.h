@@ -46,6 +46,7 @@ struct report_group {
 };
 
 struct shard;
+struct baseline;
 
 struct report {
     enum report_format format;
@@ -53,11 +54,12 @@ struct report {
     bool colour;
     bool github;
     bool quiet;
-    bool merged;         /* put together from shards: how long it took is not known */
-    bool timing;         /* how long a run took is told in its line as well */
-    struct shard *shard; /* or NULL */
-    const char *out;     /* folder of the results */
-    const char *adapter; /* or NULL */
+    bool merged;               /* put together from shards: how long it took is not known */
+    bool timing;               /* how long a run took is told in its line as well */
+    struct shard *shard;       /* or NULL */
+    struct baseline *baseline; /* or NULL */
+    const char *out;           /* folder of the results */
+    const char *adapter;       /* or NULL */
     int64_t time_scale_ppm;
     size_t number; /* TAP */
 };
@@ -80,9 +82,17 @@ void report_group(struct report *report, const struct report_group *group);
 bool report_disagreement(const struct report *report, const struct report_group *a,
                          const struct report_group *b);
 
+/* Whether the check fails in one world and not in the other, and the scenario does not leave it
+ * open. */
+bool report_differs(const struct scenario *scenario, size_t check, const uint64_t *failed_a,
+                    const uint64_t *failed_b);
+
 /* At the end: the table, and the worst exit code. */
 int report_end(const struct report *report, const struct report_group *groups, size_t count,
                size_t disagreements);
+
+/* With a budget: name the groups that there was no time for, on `stream`; gives their number. */
+size_t report_left_out(const struct report_group *groups, size_t count, FILE *stream);
 
 /* The folder of the results in which the run is kept. */
 void report_folder(const struct report *report, const struct report_group *group,

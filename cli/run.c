@@ -1,4 +1,5 @@
 /* run.c: `picklock run`: reads scenarios, runs them in processes of their own, reports. */
+#include "cli/baseline.h"
 #include "cli/command.h"
 #include "cli/each.h"
 #include "cli/pool.h"
@@ -12,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { RUN_ARENA_BYTES = 512 << 20 };
@@ -20,15 +22,20 @@ enum { RUN_ARENA_BYTES = 512 << 20 };
 #define RUN_RUNS_MAX  UINT64_C(1000000000000000)
 #define RUN_SHARE_MAX UINT64_C(100000000)
 
+/* With a budget, where nobody says how many. */
+#define RUN_BUDGET_SEEDS UINT64_C(1000000)
+
 struct run_options {
     struct scenario_paths paths;
     struct pool_order order;
     enum report_format format;
     const char *junit;
+    const char *baseline;
     const char *colour;
     uint64_t seed_last;
     enum shard_lines lines;
     bool sharded;
+    bool seeds_given;
     bool timing;
     bool quiet;
 };
@@ -45,6 +52,8 @@ enum {
     KEY_STOP,
     KEY_REPEAT,
     KEY_SHARD,
+    KEY_BASELINE,
+    KEY_BUDGET,
     KEY_LINES,
     KEY_TIMING
 };
@@ -68,6 +77,10 @@ static const struct argp_option run_option_table[] = {
      "runs that have a line in a shard's file: all (default), or "
      "unmet: those not as expected; the rest is counted",
      0},
+    {"baseline", KEY_BASELINE, "FILE", 0,
+     "compare with what an earlier release's --json printed; exit code 1 only for what is new", 0},
+    {"budget", KEY_BUDGET, "TIME", 0,
+     "as many runs as fit into this time, such as 120s; what was left out is told", 0},
     {"json", KEY_JSON, NULL, 0, "print one JSON object a run on stdout", 0},
     {"timing", KEY_TIMING, NULL, 0, "tell how long each run took, where there is a line for it", 0},
     {"tap", KEY_TAP, NULL, 0, "print TAP on stdout", 0},
@@ -114,6 +127,13 @@ static bool parse_scale(const char *word, int64_t *ppm)
     return true;
 }
 
+static bool parse_budget(const char *word, int64_t *ns)
+{
+    char memory[WHY_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    return !result_failed(duration_parse(word, ns, &why)) && *ns > 0;
+}
+
 static error_t run_value(int key, const char *arg, struct run_options *options)
 {
     switch (key) {
@@ -126,6 +146,7 @@ static error_t run_value(int key, const char *arg, struct run_options *options)
         options->seed_last = options->order.runs.seed_first;
         return 0;
     case KEY_SEEDS:
+        options->seeds_given = true;
         return seed_range_parse(arg, &options->order.runs.seed_first, &options->seed_last) ? 0
                                                                                            : EINVAL;
     case KEY_REPEAT:
@@ -139,6 +160,8 @@ static error_t run_value(int key, const char *arg, struct run_options *options)
     case KEY_LINES:
         options->lines = words_index("lines", arg) == 1 ? SHARD_LINES_UNMET : SHARD_LINES_ALL;
         return words_index("lines", arg) >= 0 ? 0 : EINVAL;
+    case KEY_BUDGET:
+        return parse_budget(arg, &options->order.budget_ns) ? 0 : EINVAL;
     case KEY_SCALE:
         return parse_scale(arg, &options->order.time_scale_ppm) ? 0 : EINVAL;
     case KEY_KEEP:
@@ -166,6 +189,9 @@ static error_t run_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_JSON:
         options->format = REPORT_JSON;
+        return 0;
+    case KEY_BASELINE:
+        options->baseline = arg;
         return 0;
     case KEY_TIMING:
         options->timing = true;
@@ -230,6 +256,13 @@ static struct result run_check_options(struct run_options *options, struct text 
         options->order.sim = false;
     }
     struct agenda_order *runs = &options->order.runs;
+    if (options->order.budget_ns > 0 && (options->sharded || runs->repeat > 1)) {
+        text_add(why, "--budget decides how many runs there are; leave out --shard and --repeat");
+        return result_error(ERROR_USAGE);
+    }
+    if (options->order.budget_ns > 0 && !options->seeds_given) {
+        options->seed_last = runs->seed_first + RUN_BUDGET_SEEDS - 1;
+    }
     runs->seeds = options->seed_last - runs->seed_first + 1;
     runs->worlds = options->order.sim && options->order.real ? 2 : 1;
     bool counted = runs->seeds > 0 && runs->seeds <= RUN_RUNS_MAX / runs->repeat;
@@ -292,10 +325,16 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
     }
     options->order.scenarios = &scenarios;
     options->order.runs.files = scenarios.count;
+    if (options->baseline != NULL) {
+        TRY(baseline_read(options->baseline, arena, &report.baseline, why));
+    }
     if (options->sharded) {
         TRY(run_open_shard(options, &report, why));
     }
     struct result result = pool_run(&options->order, arena, &report, exit_code, why);
+    if (report.baseline != NULL) {
+        baseline_release(report.baseline);
+    }
     if (report.shard != NULL) {
         shard_close(report.shard);
         (void)rmdir(options->order.out); /* where nothing was left in it */
@@ -313,6 +352,9 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
 int command_run(int argc, char **argv)
 {
     static struct run_options options;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    options.order.begun_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     options.order.sim = true;
     options.order.runs =
