@@ -87,6 +87,10 @@ TEST_PROGRAMS = $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(foreach nam
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS))
 	@$(CC) $(CFLAGS_ALL) -o $@ $< $(LINK_LIBS) $(LDFLAGS_ALL) -lcriterion $(LIBS_LINK)
 
+# Criterion's main comes before the command's.
+$(BUILD)/tests/cli/%: $(BUILD)/tests/cli/%.o $(ROOM_LIBS)
+	@$(CC) $(CFLAGS_ALL) -o $@ $< -lcriterion $(BUILD)/libcli.a $(LINK_LIBS) $(LDFLAGS_ALL) $(LIBS_LINK)
+
 unit: picklock $(TEST_PROGRAMS) $(SHIMS) ## unit tests only; ROOM=checker for one room
 	@tools/unit.sh $(TEST_PROGRAMS)
 

@@ -2,6 +2,7 @@
 #include "cli/baseline.h"
 
 #include "base/assert.h"
+#include "base/foreign.h"
 #include "cli/baseline_read.h"
 #include "cli/command.h"
 #include "cli/fisher.h"
@@ -26,7 +27,7 @@ struct question {
 
 /* What comes of the comparison. */
 struct telling {
-    FILE *stream;
+    struct text *text;
     size_t fresh; /* what is new */
     size_t known;
     size_t luck;
@@ -107,7 +108,7 @@ int64_t baseline_virtual_ns(const struct baseline *baseline, const struct scenar
 
 static void say(const struct telling *telling, const char *word, const struct report_group *group)
 {
-    fprintf(telling->stream, "%-7s %s in %s: ", word, group->scenario->name, group->world);
+    text_add(telling->text, "%-7s %s in %s: ", word, group->scenario->name, group->world);
 }
 
 /* A scenario that was not there, or said something else: there is nothing to compare it with. */
@@ -117,13 +118,13 @@ static void tell_without(struct telling *telling, const struct report_group *gro
     const char *what = now->changed ? "it says something else now" : "it is not in the baseline";
     if (group->unmet > 0) {
         say(telling, "new", group);
-        fprintf(telling->stream, "not as expected in %" PRIu64 " of %" PRIu64 " runs; %s\n",
-                group->unmet, group->runs, what);
+        text_add(telling->text, "not as expected in %" PRIu64 " of %" PRIu64 " runs; %s\n",
+                 group->unmet, group->runs, what);
         telling->fresh++;
     } else if (group->unknown > 0) {
         say(telling, "unsure", group);
-        fprintf(telling->stream, "unknown in %" PRIu64 " of %" PRIu64 " runs; %s\n", group->unknown,
-                group->runs, what);
+        text_add(telling->text, "unknown in %" PRIu64 " of %" PRIu64 " runs; %s\n", group->unknown,
+                 group->runs, what);
         telling->unsure++;
     }
 }
@@ -134,27 +135,27 @@ static void tell_paired(struct telling *telling, const struct report_group *grou
 {
     if (now->worse > 0) {
         say(telling, "new", group);
-        fprintf(telling->stream,
-                "%" PRIu64 " of %" PRIu64
-                " seeds were as expected and are not, the first is %" PRIu64 "\n",
-                now->worse, now->paired, now->worse_seed);
+        text_add(telling->text,
+                 "%" PRIu64 " of %" PRIu64
+                 " seeds were as expected and are not, the first is %" PRIu64 "\n",
+                 now->worse, now->paired, now->worse_seed);
         telling->fresh++;
     }
     if (now->unsure > 0) {
         say(telling, "unsure", group);
-        fprintf(telling->stream, "%" PRIu64 " seeds were as expected and are unknown\n",
-                now->unsure);
+        text_add(telling->text, "%" PRIu64 " seeds were as expected and are unknown\n",
+                 now->unsure);
         telling->unsure++;
     }
     if (now->mended > 0) {
         say(telling, "mended", group);
-        fprintf(telling->stream, "%" PRIu64 " seeds were not as expected and are\n", now->mended);
+        text_add(telling->text, "%" PRIu64 " seeds were not as expected and are\n", now->mended);
         telling->mended++;
     }
     uint64_t known = group->unmet - now->alone_unmet - now->worse;
     if (known > 0) {
         say(telling, "known", group);
-        fprintf(telling->stream, "%" PRIu64 " seeds were not as expected, and are not\n", known);
+        text_add(telling->text, "%" PRIu64 " seeds were not as expected, and are not\n", known);
         telling->known++;
     }
 }
@@ -169,10 +170,10 @@ static bool tell_blamed(struct telling *telling, const struct report_group *grou
             continue;
         }
         say(telling, "new", group);
-        fprintf(telling->stream,
-                "%s fail, blame library, in %" PRIu64 " of %" PRIu64 " runs; in none of %" PRIu64
-                " then, and evidence is no matter of luck\n",
-                check_at(i)->name, now->blamed[i], group->runs, now->then->runs);
+        text_add(telling->text,
+                 "%s fail, blame library, in %" PRIu64 " of %" PRIu64 " runs; in none of %" PRIu64
+                 " then, and evidence is no matter of luck\n",
+                 check_at(i)->name, now->blamed[i], group->runs, now->then->runs);
         telling->fresh++;
         told = true;
     }
@@ -202,17 +203,17 @@ static void ask_rates(struct telling *telling, size_t index, const struct report
     }
     if (then->unmet > 0 && group->unmet == 0) {
         say(telling, "mended", group);
-        fprintf(telling->stream,
-                "not as expected in %" PRIu64 " of %" PRIu64 " runs then, in none of %" PRIu64
-                " now\n",
-                then->unmet, runs_then, now->alone);
+        text_add(telling->text,
+                 "not as expected in %" PRIu64 " of %" PRIu64 " runs then, in none of %" PRIu64
+                 " now\n",
+                 then->unmet, runs_then, now->alone);
         telling->mended++;
     }
     if (now->alone_unknown > 0) {
         bool known = then->unknown > 0;
         say(telling, known ? "known" : "unsure", group);
-        fprintf(telling->stream, "unknown in %" PRIu64 " of %" PRIu64 " runs\n", now->alone_unknown,
-                now->alone);
+        text_add(telling->text, "unknown in %" PRIu64 " of %" PRIu64 " runs\n", now->alone_unknown,
+                 now->alone);
         *(known ? &telling->known : &telling->unsure) += 1;
     }
     for (size_t i = 0; i < check_count(); i++) {
@@ -246,11 +247,12 @@ static void decide(struct telling *telling)
 static void tell_rates(const struct telling *telling, const struct question *question)
 {
     const struct rates *rates = &question->rates;
-    fprintf(telling->stream,
-            "%s in %" PRIu64 " of %" PRIu64 " runs then, %" PRIu64 " of %" PRIu64 " now (p = %.2g)",
-            question->check == QUESTION_UNMET ? "not as expected"
-                                              : check_at((size_t)question->check)->name,
-            rates->hits_then, rates->runs_then, rates->hits_now, rates->runs_now, question->p);
+    text_add(telling->text,
+             "%s in %" PRIu64 " of %" PRIu64 " runs then, %" PRIu64 " of %" PRIu64
+             " now (p = %.2g)",
+             question->check == QUESTION_UNMET ? "not as expected"
+                                               : check_at((size_t)question->check)->name,
+             rates->hits_then, rates->runs_then, rates->hits_now, rates->runs_now, question->p);
 }
 
 static void tell_question(struct telling *telling, const struct report_group *groups,
@@ -280,7 +282,7 @@ static void tell_question(struct telling *telling, const struct report_group *gr
     if (word != NULL) {
         say(telling, word, group);
         tell_rates(telling, question);
-        fprintf(telling->stream, "%s\n", end);
+        text_add(telling->text, "%s\n", end);
         *count += 1;
     }
 }
@@ -301,8 +303,8 @@ static void tell_worlds(struct telling *telling, const struct baseline *baseline
                      report_differs(a->scenario, check, then_a->failed, then_b->failed);
         if (report_differs(a->scenario, check, a->failed, b->failed) && !known) {
             say(telling, "new", a);
-            fprintf(telling->stream, "%s comes out otherwise in %s\n", check_at(check)->name,
-                    b->world);
+            text_add(telling->text, "%s comes out otherwise in %s\n", check_at(check)->name,
+                     b->world);
             telling->fresh++;
         }
     }
@@ -320,13 +322,13 @@ static void tell_left_out(const struct telling *telling, const struct baseline *
                   then->real == (strcmp(groups[g].world, world_real.name) == 0);
         }
         if (!run && told++ < NAMES_TOLD_MAX) {
-            fprintf(telling->stream, "%s%s in %s",
-                    told == 1 ? "in the baseline, not run now: " : ", ", then->name,
-                    then->real ? world_real.name : world_sim.name);
+            text_add(telling->text, told == 1 ? "in the baseline, not run now: " : ", ");
+            text_add_foreign(telling->text, then->name, strlen(then->name));
+            text_add(telling->text, " in %s", then->real ? world_real.name : world_sim.name);
         }
     }
     if (told > 0) {
-        fprintf(telling->stream, "%s\n", told > NAMES_TOLD_MAX ? ", ..." : "");
+        text_add(telling->text, "%s\n", told > NAMES_TOLD_MAX ? ", ..." : "");
     }
 }
 
@@ -342,9 +344,9 @@ static int exit_code_of(const struct telling *telling)
 }
 
 int baseline_end(const struct baseline *baseline, const struct report_group *groups, size_t count,
-                 FILE *stream)
+                 struct text *text)
 {
-    struct telling telling = {.stream = stream};
+    struct telling telling = {.text = text};
     telling.questions =
         arena_take(baseline->arena, count * (check_count() + 1) * sizeof *telling.questions);
     ASSERT(telling.questions != NULL && count <= baseline->now_count);
@@ -368,9 +370,9 @@ int baseline_end(const struct baseline *baseline, const struct report_group *gro
         tell_question(&telling, groups, &telling.questions[i]);
     }
     tell_left_out(&telling, baseline, groups, count);
-    fprintf(stream,
-            "beside the baseline: %zu new, %zu known, %zu within luck, %zu unsure, %zu mended\n",
-            telling.fresh, telling.known, telling.luck, telling.unsure, telling.mended);
+    text_add(text,
+             "beside the baseline: %zu new, %zu known, %zu within luck, %zu unsure, %zu mended\n",
+             telling.fresh, telling.known, telling.luck, telling.unsure, telling.mended);
     return exit_code_of(&telling);
 }
 

@@ -39,10 +39,12 @@ bool baseline_matters(const struct baseline *baseline, const struct scenario *sc
 int64_t baseline_virtual_ns(const struct baseline *baseline, const struct scenario *scenario,
                             const char *world);
 
-/* Tell what is new and what is not, on `stream`. Gives the exit code beside the baseline: 1 only
+enum { BASELINE_TEXT_BYTES = 256 * 1024 };
+
+/* Tell what is new and what is not, a line each. Gives the exit code beside the baseline: 1 only
  * for what is new. */
 int baseline_end(const struct baseline *baseline, const struct report_group *groups, size_t count,
-                 FILE *stream);
+                 struct text *text);
 
 /* Give back what the arena does not hold. */
 void baseline_release(struct baseline *baseline);

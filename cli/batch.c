@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "cli/files.h"
+#include "cli/steady.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -110,6 +111,26 @@ static struct result batch_move(const struct batch *batch, const char *directory
     return RESULT_OK;
 }
 
+/*
+ * A run of the simulator that is not as expected is run once more: before a lock is blamed, or a
+ * pipeline stopped, picklock must agree with itself.
+ */
+static void batch_confirm(const struct batch *batch, const struct run_request *request,
+                          struct run_report *report)
+{
+    static struct run_report again;
+    bool doubtful = report->status == RUN_UNMET || report->status == RUN_UNKNOWN;
+    if (!doubtful || strcmp(batch->world->name, world_sim.name) != 0) {
+        return;
+    }
+    struct run_request second = *request;
+    second.keep = KEEP_NEVER;
+    run_one(&second, &again);
+    if (again.status != RUN_INTERRUPTED && !steady_same(report, &again)) {
+        steady_accuse(report, &again);
+    }
+}
+
 static void batch_one(const struct batch *batch, uint32_t index, bool may_keep,
                       struct run_report *report)
 {
@@ -136,6 +157,9 @@ static void batch_one(const struct batch *batch, uint32_t index, bool may_keep,
     }
     if (!result_failed(result)) {
         run_one(&request, report);
+        if (may_keep) {
+            batch_confirm(batch, &request, report);
+        }
         if (report->kept) {
             result = batch_move(batch, directory, report, &why);
         } else if (needs_directory && report->status != RUN_ERROR) {

@@ -2,13 +2,10 @@
 #include "cli/pool.h"
 
 #include "base/assert.h"
-#include "cli/baseline.h"
 #include "cli/batch.h"
-#include "cli/command.h"
+#include "cli/outcome.h"
 #include "cli/progress.h"
 #include "cli/rounds.h"
-#include "cli/shard.h"
-#include "cli/slices.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,17 +41,12 @@ struct pool_child {
 
 struct pool {
     const struct pool_order *order;
-    struct report *report;
-    struct report_group *groups;
-    size_t group_count;
+    struct outcome outcome;
     struct agenda agenda;
     struct rounds rounds; /* instead of it, with a budget */
     bool all_given;       /* the agenda has no more */
     uint32_t share[2];    /* runs of a batch, by world */
-    struct slices slices;
-    size_t printed; /* groups that are reported */
-    size_t disagreements;
-    size_t children; /* running */
+    size_t children;      /* running */
     uint64_t runs_done;
     bool interrupted;
     struct progress progress;
@@ -97,7 +89,7 @@ static _Noreturn void pool_child_run(const struct pool *pool, const struct agend
                                      const int ends[2])
 {
     const struct pool_order *order = pool->order;
-    const struct report_group *group = &pool->groups[plan->group];
+    const struct report_group *group = &pool->outcome.groups[plan->group];
     struct batch batch = {
         .scenario = group->scenario,
         .world = pool_world(group->world),
@@ -144,7 +136,7 @@ static struct result pool_start(struct pool *pool, struct pool_child *slot, stru
         pool->all_given = true;
         return RESULT_OK;
     }
-    struct slice *slice = slices_begin(&pool->slices, plan.group);
+    struct slice *slice = slices_begin(&pool->outcome.slices, plan.group);
     if (slice == NULL) {
         text_add(why, "out of memory for the results");
         return result_error(ERROR_IO);
@@ -169,50 +161,6 @@ static struct result pool_start(struct pool *pool, struct pool_child *slot, stru
     return RESULT_OK;
 }
 
-/* Report every group that is complete, in order; then whether its worlds agree. */
-static void pool_print(struct pool *pool)
-{
-    while (pool->printed < pool->group_count) {
-        struct report_group *group = &pool->groups[pool->printed];
-        if (group->runs < group->runs_planned) {
-            return;
-        }
-        progress_clear(&pool->progress);
-        if (group->runs > 0) {
-            report_group(pool->report, group);
-        }
-        pool->printed++;
-        if (pool->order->runs.worlds == 2 && pool->printed % 2 == 0) {
-            pool->disagreements += report_disagreement(pool->report, group - 1, group);
-        }
-    }
-}
-
-/* The time is up: what was run is all there is to report. */
-static void pool_close_groups(struct pool *pool)
-{
-    for (size_t i = 0; i < pool->group_count; i++) {
-        pool->groups[i].runs_planned = pool->groups[i].runs;
-    }
-    pool_print(pool);
-}
-
-/* Tell of every report whose turn has come. */
-static struct result pool_settle(struct pool *pool, struct text *why)
-{
-    static struct run_report run;
-    size_t group;
-    while (slices_take(&pool->slices, &group, &run)) {
-        report_add(&pool->groups[group], &run);
-        TRY(report_run(pool->report, &pool->groups[group], &run, why));
-        if (pool->report->baseline != NULL) {
-            baseline_run(pool->report->baseline, group, &pool->groups[group], &run);
-        }
-        pool_print(pool);
-    }
-    return RESULT_OK;
-}
-
 static struct result pool_take(struct pool *pool, struct pool_child *child,
                                const struct run_report *run, struct text *why)
 {
@@ -220,7 +168,7 @@ static struct result pool_take(struct pool *pool, struct pool_child *child,
     child->runs_done++;
     pool->runs_done++;
     pool->interrupted = pool->interrupted || run->status == RUN_INTERRUPTED;
-    return slice_add(&pool->slices, child->slice, run, why);
+    return slice_add(&pool->outcome.slices, child->slice, run, why);
 }
 
 /* The child is gone before all its reports came: each run that is missing is an error. */
@@ -257,7 +205,7 @@ static struct result pool_end(struct pool *pool, struct pool_child *child, struc
     pool->children--;
     TRY(pool_mourn(pool, child, status, why));
     slice_end(child->slice);
-    return pool_settle(pool, why);
+    return outcome_settle(&pool->outcome, why);
 }
 
 static struct result pool_read(struct pool *pool, struct pool_child *child, struct text *why)
@@ -283,7 +231,7 @@ static struct result pool_read(struct pool *pool, struct pool_child *child, stru
     }
     memmove(child->buffer, child->buffer + used, child->length - used);
     child->length -= used;
-    return pool_settle(pool, why);
+    return outcome_settle(&pool->outcome, why);
 }
 
 static void pool_kill(struct pool *pool, int number)
@@ -398,7 +346,8 @@ static struct result pool_interrupt(const struct pool *pool, struct text *why)
 
 static bool pool_may_start(const struct pool *pool)
 {
-    return !pool->all_given && (pool->slices.bytes < POOL_WAITING_BYTES_MAX || pool->children == 0);
+    return !pool->all_given &&
+           (pool->outcome.slices.bytes < POOL_WAITING_BYTES_MAX || pool->children == 0);
 }
 
 static struct result pool_loop(struct pool *pool, struct text *why)
@@ -424,27 +373,21 @@ static struct result pool_loop(struct pool *pool, struct text *why)
     return RESULT_OK;
 }
 
-/* The groups, how many runs each has, and how many of them one batch takes. */
+/* How many runs of a group one batch takes: one real run, or a share of the seeds. */
 static void pool_plan(struct pool *pool)
 {
     const struct pool_order *order = pool->order;
     uint64_t most = 0;
     uint64_t total = 0;
     agenda_init(&pool->agenda, &order->runs);
-    for (size_t i = 0; i < pool->group_count; i++) {
-        struct report_group *group = &pool->groups[i];
-        bool sim = order->sim && (order->runs.worlds == 1 || i % 2 == 0);
-        group->scenario = &order->scenarios->list[i / order->runs.worlds];
-        group->time_scale_ppm = order->time_scale_ppm;
-        group->content = order->scenarios->contents[i / order->runs.worlds];
-        group->world = sim ? world_sim.name : world_real.name;
-        group->runs_planned = agenda_runs(&order->runs, i);
-        most = group->runs_planned > most ? group->runs_planned : most;
-        total += group->runs_planned;
+    for (size_t i = 0; i < pool->outcome.group_count; i++) {
+        uint64_t runs = pool->outcome.groups[i].runs_planned;
+        most = runs > most ? runs : most;
+        total += runs;
     }
     uint64_t share = most / (order->jobs * 4) + 1;
     for (size_t world = 0; world < order->runs.worlds; world++) {
-        bool sim = pool_world(pool->groups[world].world) == &world_sim;
+        bool sim = pool_world(pool->outcome.groups[world].world) == &world_sim;
         pool->share[world] = !sim                          ? 1
                              : share < POOL_BATCH_RUNS_MAX ? (uint32_t)share
                                                            : POOL_BATCH_RUNS_MAX;
@@ -452,52 +395,42 @@ static void pool_plan(struct pool *pool)
     progress_init(&pool->progress, order->budget_ns == 0 ? total : 0);
 }
 
-struct result pool_run(const struct pool_order *order, struct arena *arena, struct report *report,
-                       int *exit_code, struct text *why)
+/* Everything between the first fork and the last child's end. */
+static struct result pool_work(struct pool *pool, struct text *why)
 {
-    struct pool pool = {.order = order, .report = report};
     char running[FILES_PATH_BYTES];
-    pool.group_count = order->runs.files * order->runs.worlds;
-    pool.groups = arena_take(arena, pool.group_count * sizeof *pool.groups);
-    pool.slots = arena_take(arena, order->jobs * sizeof *pool.slots);
-    if (pool.groups == NULL || pool.slots == NULL) {
-        text_add(why, "out of memory for %zu scenarios", order->scenarios->count);
-        return result_error(ERROR_IO);
-    }
-    pool_plan(&pool);
-    if (report->baseline != NULL) {
-        TRY(baseline_begin(report->baseline, pool.group_count, why));
-    }
-    TRY(rounds_init(&pool.rounds, &order->runs, pool.groups, report->baseline, arena));
-    (void)snprintf(running, sizeof running, "%s/.running", order->out);
+    (void)snprintf(running, sizeof running, "%s/.running", pool->order->out);
     TRY(folder_make(running, why));
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     pool_signal = 0;
     pool_signals(pool_on_signal);
-    struct result result = pool_loop(&pool, why);
+    struct result result = pool_loop(pool, why);
     if (result_failed(result)) {
-        pool_stop(&pool);
+        pool_stop(pool);
     }
     pool_signals(SIG_DFL);
-    slices_release(&pool.slices);
     (void)rmdir(running); /* stays if another picklock runs here */
-    (void)rmdir(order->out);
-    TRY(result);
-    if (order->budget_ns > 0) {
-        pool_close_groups(&pool);
+    (void)rmdir(pool->order->out);
+    return result;
+}
+
+struct result pool_run(const struct pool_order *order, struct arena *arena, struct report *report,
+                       int *exit_code, struct text *why)
+{
+    struct pool pool = {.order = order};
+    pool.slots = arena_take(arena, order->jobs * sizeof *pool.slots);
+    if (pool.slots == NULL) {
+        text_add(why, "out of memory for %" PRIu32 " jobs", order->jobs);
+        return result_error(ERROR_IO);
     }
-    if (report->shard != NULL) {
-        TRY(shard_finish(report->shard, pool.groups, pool.group_count, why));
+    TRY(outcome_open(&pool.outcome, order, report, arena, why));
+    pool.outcome.progress = &pool.progress;
+    pool_plan(&pool);
+    TRY(rounds_init(&pool.rounds, &order->runs, pool.outcome.groups, report->baseline, arena));
+    struct result result = pool_work(&pool, why);
+    if (!result_failed(result)) {
+        result = outcome_finish(&pool.outcome, exit_code, why);
     }
-    FILE *stream = report->format == REPORT_TEXT ? stdout : stderr;
-    *exit_code = report_end(report, pool.groups, pool.group_count, pool.disagreements);
-    if (report->baseline != NULL) {
-        *exit_code = baseline_end(report->baseline, pool.groups, pool.group_count, stream);
-    }
-    bool left_out =
-        order->budget_ns > 0 && report_left_out(pool.groups, pool.group_count, stream) > 0;
-    if (left_out && *exit_code == EXIT_MET) {
-        *exit_code = EXIT_UNKNOWN; /* what was not run was not checked */
-    }
-    return RESULT_OK;
+    outcome_close(&pool.outcome);
+    return result;
 }

@@ -142,18 +142,22 @@ struct result report_run(const struct report *report, const struct report_group 
 {
     static char memory[REPORT_LINE_BYTES];
     struct text line = text_over(memory, sizeof memory);
-    if (report->format != REPORT_JSON && report->shard == NULL) {
+    bool json = report->format == REPORT_JSON;
+    if (!json && report->results == NULL && report->shard == NULL) {
         return RESULT_OK;
     }
     report_line(report, group, run, &line);
     if (report->shard != NULL) {
         TRY(shard_run(report->shard, group, run, &line, why));
     }
-    if (report->format == REPORT_JSON) {
-        report_line_kept(report, group, run, &line);
-        report_line_end(run, report->timing, &line);
+    report_line_kept(report, group, run, &line);
+    report_line_end(run, report->timing, &line);
+    if (json) {
         fputs(line.data, stdout);
         fflush(stdout);
+    }
+    if (report->results != NULL) {
+        fputs(line.data, report->results);
     }
     return RESULT_OK;
 }
@@ -323,9 +327,6 @@ void report_group(struct report *report, const struct report_group *group)
     case REPORT_JSON:
         break;
     }
-    if (report->junit != NULL) {
-        report_group_junit(report, group);
-    }
     if (report->github && report->format == REPORT_TEXT) {
         report_group_github(group);
     }
@@ -377,6 +378,12 @@ bool report_disagreement(const struct report *report, const struct report_group 
 int report_end(const struct report *report, const struct report_group *groups, size_t count,
                size_t disagreements)
 {
+    if (report->junit != NULL) {
+        report_junit(report, groups, count);
+    }
+    if (report->summary != NULL) {
+        report_summary(report, groups, count);
+    }
     size_t met = 0;
     size_t unmet = 0;
     size_t unknown = 0;

@@ -50,7 +50,9 @@ struct baseline;
 
 struct report {
     enum report_format format;
-    FILE *junit; /* or NULL */
+    FILE *junit;   /* or NULL */
+    FILE *summary; /* or NULL */
+    FILE *results; /* or NULL: takes the lines of JSON as well */
     bool colour;
     bool github;
     bool quiet;

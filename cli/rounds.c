@@ -36,17 +36,28 @@ static bool comes_before(const struct rounds *rounds, size_t a, size_t b)
 {
     const struct report_group *one = &rounds->groups[a * rounds->order->worlds];
     const struct report_group *other = &rounds->groups[b * rounds->order->worlds];
-    if (rounds->baseline == NULL) {
-        return false;
-    }
-    bool a_matters = baseline_matters(rounds->baseline, one->scenario, one->content);
-    bool b_matters = baseline_matters(rounds->baseline, other->scenario, other->content);
+    bool a_matters =
+        rounds->baseline != NULL && baseline_matters(rounds->baseline, one->scenario, one->content);
+    bool b_matters = rounds->baseline != NULL &&
+                     baseline_matters(rounds->baseline, other->scenario, other->content);
     size_t last = rounds->order->worlds - 1; /* real, where both are run */
     if (a_matters != b_matters) {
         return a_matters;
     }
     return length_ns(rounds, a * rounds->order->worlds + last) <
            length_ns(rounds, b * rounds->order->worlds + last);
+}
+
+static void sort_turns(struct rounds *rounds)
+{
+    for (size_t i = 0; i < rounds->order->files; i++) {
+        size_t at = i;
+        while (at > 0 && comes_before(rounds, i, rounds->turns[at - 1])) {
+            rounds->turns[at] = rounds->turns[at - 1];
+            at--;
+        }
+        rounds->turns[at] = i;
+    }
 }
 
 struct result rounds_init(struct rounds *rounds, const struct agenda_order *order,
@@ -59,14 +70,7 @@ struct result rounds_init(struct rounds *rounds, const struct agenda_order *orde
     if (rounds->turns == NULL || rounds->given == NULL) {
         return result_error(ERROR_IO);
     }
-    for (size_t i = 0; i < order->files; i++) {
-        size_t at = i;
-        while (at > 0 && comes_before(rounds, i, rounds->turns[at - 1])) {
-            rounds->turns[at] = rounds->turns[at - 1];
-            at--;
-        }
-        rounds->turns[at] = i;
-    }
+    sort_turns(rounds);
     return RESULT_OK;
 }
 
@@ -113,6 +117,9 @@ bool rounds_next(struct rounds *rounds, int64_t left_ns, struct agenda_slice *sl
             rounds->round++;
             rounds->place = 0;
             rounds->gave = false;
+        }
+        if (rounds->round == 0 && rounds->place == rounds->order->files) {
+            sort_turns(rounds); /* by now the simulator has told how long each will be */
         }
         bool taken = take_place(rounds, left_ns, slice);
         rounds->place++;

@@ -31,6 +31,8 @@ struct run_options {
     enum report_format format;
     const char *junit;
     const char *baseline;
+    const char *summary;
+    const char *results;
     const char *colour;
     uint64_t seed_last;
     enum shard_lines lines;
@@ -53,6 +55,8 @@ enum {
     KEY_REPEAT,
     KEY_SHARD,
     KEY_BASELINE,
+    KEY_SUMMARY,
+    KEY_RESULTS,
     KEY_BUDGET,
     KEY_LINES,
     KEY_TIMING
@@ -85,6 +89,8 @@ static const struct argp_option run_option_table[] = {
     {"timing", KEY_TIMING, NULL, 0, "tell how long each run took, where there is a line for it", 0},
     {"tap", KEY_TAP, NULL, 0, "print TAP on stdout", 0},
     {"junit", KEY_JUNIT, "FILE", 0, "also write a JUnit file", 0},
+    {"results", KEY_RESULTS, "FILE", 0, "also write the lines of --json to this file", 0},
+    {"summary", KEY_SUMMARY, "FILE", 0, "also add a short page of Markdown to this file", 0},
     {"color", KEY_COLOUR, "WHEN", 0, "auto (default), always or never", 0},
     {"quiet", 'q', NULL, 0, "print only what is not as expected, and the table", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -193,6 +199,12 @@ static error_t run_option(int key, char *arg, struct argp_state *state)
     case KEY_BASELINE:
         options->baseline = arg;
         return 0;
+    case KEY_RESULTS:
+        options->results = arg;
+        return 0;
+    case KEY_SUMMARY:
+        options->summary = arg;
+        return 0;
     case KEY_TIMING:
         options->timing = true;
         return 0;
@@ -298,6 +310,32 @@ static struct result run_open_shard(const struct run_options *options, struct re
     return shard_open(&shard, &report->shard, why);
 }
 
+/* A file that is written beside the results; without a path there is none. */
+static struct result run_open(const char *path, const char *mode, FILE **file, struct text *why)
+{
+    if (path == NULL) {
+        return RESULT_OK;
+    }
+    *file = fopen(path, mode);
+    if (*file == NULL) {
+        text_add(why, "cannot write %s: %s", path, strerror(errno));
+        return result_error(ERROR_IO);
+    }
+    return RESULT_OK;
+}
+
+/* The first failure is the one to tell: `before`, if there was one. */
+static struct result run_close(const char *path, FILE *file, struct result before, struct text *why)
+{
+    bool written = file == NULL || (ferror(file) == 0);
+    written = (file == NULL || fclose(file) == 0) && written;
+    if (!written && !result_failed(before)) {
+        text_add(why, "cannot write %s: %s", path, strerror(errno));
+        return result_error(ERROR_IO);
+    }
+    return before;
+}
+
 static struct result run_all(struct run_options *options, struct arena *arena, int *exit_code,
                              struct text *why)
 {
@@ -314,15 +352,9 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
         .adapter = options->order.adapter,
         .time_scale_ppm = options->order.time_scale_ppm,
     };
-    if (options->junit != NULL) {
-        report.junit = fopen(options->junit, "we");
-        if (report.junit == NULL) {
-            text_add(why, "cannot write %s: %s", options->junit, strerror(errno));
-            return result_error(ERROR_IO);
-        }
-        fprintf(report.junit, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                              "<testsuite name=\"picklock\">\n");
-    }
+    TRY(run_open(options->junit, "we", &report.junit, why));
+    TRY(run_open(options->summary, "ae", &report.summary, why));
+    TRY(run_open(options->results, "we", &report.results, why));
     options->order.scenarios = &scenarios;
     options->order.runs.files = scenarios.count;
     if (options->baseline != NULL) {
@@ -339,14 +371,9 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
         shard_close(report.shard);
         (void)rmdir(options->order.out); /* where nothing was left in it */
     }
-    if (report.junit != NULL) {
-        fprintf(report.junit, "</testsuite>\n");
-        if (fclose(report.junit) != 0 && !result_failed(result)) {
-            text_add(why, "cannot write %s: %s", options->junit, strerror(errno));
-            return result_error(ERROR_IO);
-        }
-    }
-    return result;
+    TRY(run_close(options->junit, report.junit, result, why));
+    TRY(run_close(options->results, report.results, result, why));
+    return run_close(options->summary, report.summary, result, why);
 }
 
 int command_run(int argc, char **argv)
