@@ -2,14 +2,15 @@
 
 # ---- what a fresh Debian needs; `make deps` installs what is missing of it -------------------
 # DEB builds and tries the packages; EMPTY is what the empty system has in which they are tried.
-# SHARD are the engines that run shards.
+# SHARD are the engines that run shards, GATE is what a pipeline's files are held against.
 PACKAGES_BUILD := gcc libc6-dev make pkg-config libhiredis-dev libyaml-dev libuv1-dev uthash-dev \
                   libxxhash-dev libjansson-dev libzstd-dev redis-server
 PACKAGES_DEB   := build-essential dpkg-dev debhelper lintian debootstrap
 PACKAGES_SHARD := python3-venv parallel slurm-wlm munge
+PACKAGES_GATE  := python3-venv libxml2-utils git
 PACKAGES_EMPTY := redis-server gcc libc6-dev pkg-config
 PACKAGES_TEST  := procps libc6-dbg libcriterion-dev clang clang-format libclang-rt-14-dev valgrind python3 zstd \
-                  mandoc bash-completion zsh fish
+                  mandoc bash-completion zsh fish libxml2-utils
 
 # ---- flags: in this one place ---------------------------------------------------------------
 CC       ?= gcc
@@ -108,6 +109,7 @@ test-run: picklock arrows tidy purity
 	@python3 tests/command/report.py ./picklock
 	@python3 tests/adapters/run.py ./picklock
 	@python3 tests/shards/run.py ./picklock
+	@python3 tests/gate/run.py ./picklock
 	@python3 tests/packages/run.py
 	@tools/suite.sh ./picklock
 

@@ -120,6 +120,20 @@ $(VENV)/done: tools/install.mk
 	@python3 -m venv $(VENV) && $(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_TOOLS) \
 	    && touch $@ || echo "tools: PyPI cannot be reached; what needs $(PIP_TOOLS) is skipped"
 
+# From the Go module proxy; takes a Go that is younger than Debian's.
+GO_TOOLS = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 github.com/nektos/act@v0.2.89
+
+build/tools/bin/done: tools/install.mk
+	@mkdir -p $(@D)
+	@for tool in $(GO_TOOLS); do GOBIN=$(abspath $(@D)) GOTOOLCHAIN=local go install $$tool 2>$(@D)/log || { \
+	    echo "tools: $$tool cannot be had ($$(tail -n 1 $(@D)/log)); what needs it is skipped"; exit 0; }; done; touch $@
+
+.PHONY: gate-test
+gate-test: picklock ## the action, the job and the hook in the tools that run them: schemas, actionlint, act, git
+	@tools/deps.sh $(PACKAGES_BUILD) $(PACKAGES_GATE)
+	@$(MAKE) --no-print-directory $(VENV)/done build/tools/bin/done
+	@python3 tests/gate/pipelines.py ./picklock
+
 .PHONY: shard-test
 shard-test: picklock ## shards run by GNU parallel, by a Slurm of one machine, and as the manifest for Kubernetes says
 	@tools/deps.sh $(PACKAGES_BUILD) $(PACKAGES_SHARD)

@@ -80,6 +80,7 @@ put_command() {
     put_tree examples "$DOCDIR/examples"
     put_tree adapters "$DOCDIR/adapters"
     put_tree deploy "$DOCDIR/deploy"
+    put 644 action.yml "$DOCDIR/action.yml"
     our_folder "$DATADIR/picklock"
     our_folder "$LIBEXECDIR/picklock"
     our_folder "$DOCDIR"

@@ -164,7 +164,7 @@ class Runs(Command):
         self.assertTrue(result.stdout.endswith("1..1\n"))
         import xml.etree.ElementTree as xml
         suite = xml.parse(self.folder / "out.xml").getroot()
-        self.assertEqual(len(suite.findall("testcase/failure")), 1)
+        self.assertEqual(len(suite.findall("testsuite/testcase/failure")), 1)
 
     def test_github_annotations_point_at_the_expectation(self):
         path = self.good("unmet", GOOD.replace("exclusion: pass", "exclusion: fail"))
