@@ -12,6 +12,9 @@
 
 #include <stdarg.h>
 
+/* A function whose argument number `format` is a format of printf for those from `first` on. */
+#define FORMATTED(format_at, first) __attribute__((format(printf, format_at, first)))
+
 void text_clear(struct text *text);
 
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
