@@ -67,6 +67,9 @@ const char *datum_skip(enum datum_notation notation, const char *text, const cha
 /* The value of a map's entry, or -1. */
 int32_t datum_find(const struct datum *data, int32_t map, const char *key, size_t bytes);
 
+/* Two values of one key say two things, and no reader may choose. */
+bool datum_has_key_twice(const struct datum *data, int32_t map);
+
 /* The characters of a scalar, escapes resolved, cut to fit; gives the length. */
 size_t datum_text(const struct datum *datum, char *text, size_t bytes_max);
 

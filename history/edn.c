@@ -251,6 +251,9 @@ static struct result next(struct history_parse *parse, struct history_event *eve
         if (result_failed(result)) {
             return history_parse_error(parse, result.code, why, "%s", inner.data);
         }
+        for (int i = 0; i < MAP_FIELDS && parse->met != NULL; i++) {
+            parse->met->words[i] |= edn->foreign.met.words[i];
+        }
         TRY(take_time(parse, why));
         *event = edn->foreign.event;
         const char *key = edn->foreign.key[0] == '\0' ? "lock" : edn->foreign.key;

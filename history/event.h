@@ -22,6 +22,7 @@ enum {
     HISTORY_NAME_BYTES = 64,          /* scenario, algorithm, library: terminated */
     HISTORY_COMMAND_BYTES = 16,       /* a command's name: terminated */
     HISTORY_WHY_BYTES = 160,          /* a sentence: terminated */
+    HISTORY_SITES_BYTES = 2048,       /* a few words for each node: terminated */
     HISTORY_NODES_MAX = 64,           /* header */
     HISTORY_CLIENTS_MAX = 1 << 20,    /* header */
     HISTORY_RESOURCES_MAX = 1 << 20,  /* header, and different names in one history */
@@ -110,7 +111,10 @@ enum {
     X(CAUSE_SCHEDULER, "scheduler")           /* late: a process was not given a processor */      \
     X(CAUSE_SUSPEND, "suspend")               /* late: the whole machine was */                    \
     X(CAUSE_CLOCK_STEP, "clock-step")         /* late: somebody set the machine's wall clock */    \
-    X(CAUSE_TAP, "tap") /* late: what happened on the node meanwhile was not told */
+    X(CAUSE_TAP, "tap")     /* late: what happened on the node meanwhile was not told */           \
+    X(CAUSE_AGENT, "agent") /* late: an order to the node was under way, and commands waited */    \
+    X(CAUSE_LIVELOCK, "livelock") /* run end: a client's lock asked to be woken at once for ever   \
+                                   */
 
 /*
  * Kinds of fault (docs/FAULTS.md): a row is all that the two halves share about one.
@@ -360,6 +364,9 @@ struct history_header {
     int32_t store_count;    /* votes; 0: as many as nodes */
     int32_t thread_count;   /* of each program: client c is thread c % n of program c / n; 0: 1 */
     int64_t renew_every_ns; /* with DECLARES_RENEW: how often; 0 where unknown */
+    char server[HISTORY_NAME_BYTES]; /* what the nodes run: "redis 7.0.15"; "" where unknown */
+    char sites[HISTORY_SITES_BYTES]; /* nodes on other machines: where, and their clocks */
+    int64_t clock_bound_ns; /* what is not known of those clocks; 0: nodes are where we are */
     char unwatched[HISTORY_WHY_BYTES]; /* why no node told what became of its keys; "": they did */
     bool fence_check;                  /* the guarded store refuses older fences */
     bool value_check; /* the guarded store refuses other values than the last claimed */

@@ -1,4 +1,4 @@
-/* foreign.c: presets, and the way from a map of EDN or JSON to an event. */
+/* foreign.c: the way from a map of EDN or JSON to an event. */
 #include "history/foreign.h"
 
 #include "base/assert.h"
@@ -8,169 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const field_names[] = {
-#define X(name, word) word,
-    HISTORY_MAP_FIELDS(X)
-#undef X
-};
-
-static const struct history_map presets[] = {
-    {.preset = "plain",
-     .field = {[MAP_ACQUIRE] = "acquire|lock|take|acq",
-               [MAP_RELEASE] = "release|unlock|free|rel",
-               [MAP_EXTEND] = "extend|refresh|renew",
-               [MAP_OBSERVE] = "observe",
-               [MAP_OWNER] = "owner",
-               [MAP_FENCE] = "fence",
-               [MAP_KEY] = "resource|key|lock|name",
-               [MAP_UNTIL] = "until",
-               [MAP_UNIT] = "ns"}},
-    {.preset = "etcd",
-     .field = {[MAP_ACQUIRE] = "acquire",
-               [MAP_RELEASE] = "release",
-               [MAP_KEY] = "key",
-               [MAP_UNKNOWN] = "timeout|unavailable",
-               [MAP_NOT_HELD] = "not-held",
-               [MAP_HELD] = "already-held",
-               [MAP_UNIT] = "ns"}},
-    {.preset = "hazelcast",
-     .field = {[MAP_ACQUIRE] = "acquire",
-               [MAP_RELEASE] = "release",
-               [MAP_OWNER] = "value.client|debug.client|client",
-               [MAP_FENCE] = "value.fence|fence",
-               [MAP_KEY] = "key",
-               [MAP_NOT_HELD] = "not-lock-owner|not-permit-owner",
-               [MAP_CARRY] = "owner",
-               [MAP_UNIT] = "ns"}},
-    {.preset = "atlasdb",
-     .field = {[MAP_ACQUIRE] = "lock",
-               [MAP_RELEASE] = "unlock",
-               [MAP_EXTEND] = "refresh",
-               [MAP_KEY] = "value",
-               [MAP_DECLINED] = "\"\"|false",
-               [MAP_UNIT] = "ns"}},
-    {.preset = "valued",
-     .field = {[MAP_ACQUIRE] = "acquire|lock",
-               [MAP_RELEASE] = "release|unlock",
-               [MAP_EXTEND] = "extend|refresh",
-               [MAP_OBSERVE] = "observe",
-               [MAP_VALUE] = "value",
-               [MAP_OWNER] = "owner",
-               [MAP_FENCE] = "fence",
-               [MAP_KEY] = "resource|key|lock|name",
-               [MAP_UNTIL] = "until",
-               [MAP_UNIT] = "ns"}},
-    {.preset = "independent",
-     .field = {[MAP_ACQUIRE] = "acquire|lock",
-               [MAP_RELEASE] = "release|unlock",
-               [MAP_FENCE] = "value[1].fence",
-               [MAP_KEY] = "value[0]",
-               [MAP_UNIT] = "ns"}},
-    {.preset = "picklock",
-     .field = {[MAP_ACQUIRE] = "acquire",
-               [MAP_RELEASE] = "release",
-               [MAP_EXTEND] = "extend",
-               [MAP_OBSERVE] = "observe",
-               [MAP_VALUE] = "value",
-               [MAP_OWNER] = "owner",
-               [MAP_FENCE] = "fence",
-               [MAP_KEY] = "resource",
-               [MAP_UNTIL] = "until",
-               [MAP_UNIT] = "ns"},
-     .own = true},
-};
-
-enum { PRESETS = sizeof presets / sizeof presets[0] };
-
-size_t history_preset_count(void)
-{
-    return PRESETS;
-}
-
-const char *history_preset_name(size_t index)
-{
-    ASSERT(index < PRESETS);
-    return presets[index].preset;
-}
-
-struct history_map history_map_default(void)
-{
-    return presets[0];
-}
-
-static struct result map_word_error(const char *word, size_t bytes, struct text *why)
-{
-    text_add(why, "--map: \"%.*s\" is neither a preset (", (int)bytes, word);
-    for (size_t i = 0; i < PRESETS; i++) {
-        text_add(why, "%s%s", i == 0 ? "" : ", ", presets[i].preset);
-    }
-    text_add(why, ") nor NAME=WHAT with a name of");
-    for (size_t i = 0; i < MAP_FIELDS; i++) {
-        text_add(why, "%s %s", i == 0 ? "" : ",", field_names[i]);
-    }
-    return result_error(ERROR_USAGE);
-}
-
-static bool map_find_preset(const char *word, size_t bytes, struct history_map *map)
-{
-    for (size_t i = 0; i < PRESETS; i++) {
-        if (strlen(presets[i].preset) == bytes && memcmp(presets[i].preset, word, bytes) == 0) {
-            *map = presets[i];
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct result map_set(const char *word, size_t bytes, struct history_map *map,
-                             struct text *why)
-{
-    const char *equals = memchr(word, '=', bytes);
-    size_t name_bytes = equals == NULL ? 0 : (size_t)(equals - word);
-    for (size_t i = 0; i < MAP_FIELDS && equals != NULL; i++) {
-        if (strlen(field_names[i]) != name_bytes || memcmp(field_names[i], word, name_bytes) != 0) {
-            continue;
-        }
-        size_t what_bytes = bytes - name_bytes - 1;
-        if (what_bytes >= HISTORY_MAP_WORD_BYTES) {
-            text_add(why, "--map: %s is over %d bytes", field_names[i], HISTORY_MAP_WORD_BYTES - 1);
-            return result_error(ERROR_LIMIT);
-        }
-        memcpy(map->field[i], equals + 1, what_bytes);
-        map->field[i][what_bytes] = '\0';
-        return RESULT_OK;
-    }
-    return map_word_error(word, bytes, why);
-}
-
-struct result history_map_parse(const char *text, struct history_map *map, struct text *why)
-{
-    *map = history_map_default();
-    for (const char *word = text; *word != '\0';) {
-        size_t bytes = strcspn(word, ",");
-        bool preset = word == text && map_find_preset(word, bytes, map);
-        if (!preset) {
-            TRY(map_set(word, bytes, map, why));
-        }
-        word += bytes + (word[bytes] == ',' ? 1 : 0);
-    }
-    const char *carry = map->field[MAP_CARRY];
-    if (carry[0] != '\0' && strcmp(carry, "owner") != 0) {
-        text_add(why, "--map: carry=%s; expected owner, or nothing", carry);
-        return result_error(ERROR_USAGE);
-    }
-    const char *unit = map->field[MAP_UNIT];
-    bool known = strcmp(unit, "ns") == 0 || strcmp(unit, "us") == 0 || strcmp(unit, "ms") == 0 ||
-                 strcmp(unit, "s") == 0;
-    if (!known) {
-        text_add(why, "--map: unit=%s; expected ns, us, ms or s", unit);
-        return result_error(ERROR_USAGE);
-    }
-    return RESULT_OK;
-}
-
-/* ---- reading ------------------------------------------------------------------------------- */
 
 static int32_t nth_child(const struct datum *data, int32_t list, unsigned long nth)
 {
@@ -227,14 +64,7 @@ static int32_t field_of(const struct history_map *map, const struct datum *data,
 
 static bool is_one_of(const char *words, const char *word, size_t bytes)
 {
-    while (*words != '\0') {
-        size_t next = strcspn(words, "|");
-        if (next == bytes && memcmp(words, word, bytes) == 0) {
-            return true;
-        }
-        words += next + (words[next] == '|' ? 1 : 0);
-    }
-    return false;
+    return history_map_word(words, word, bytes) >= 0;
 }
 
 static bool datum_is(const struct datum *datum, const char *word)
@@ -327,29 +157,85 @@ static bool read_name(const struct datum *data, int32_t at, struct history_value
     return true;
 }
 
-/* An error that the map does not name says nothing more than that there was one. */
-static void read_error(const struct history_map *map, const struct datum *error,
-                       struct history_event *event)
+/* Whether a scalar is one of the field's words, which then was met. */
+static bool is_word(const struct history_map *map, const struct datum *datum,
+                    enum history_map_field field, struct history_met *met)
 {
+    char text[2 * HISTORY_MAP_WORD_BYTES]; /* longer than any word, also where cut */
+    if (datum->text == NULL || datum->first >= 0) {
+        return false;
+    }
+    size_t bytes = datum_text(datum, text, sizeof text);
+    int word = history_map_word(map->field[field], text, bytes);
+    met->words[field] |= word >= 0 ? UINT64_C(1) << word : 0;
+    return word >= 0;
+}
+
+/* The first child; of a map the first value. */
+static int32_t first_part(const struct datum *data, int32_t at)
+{
+    int32_t first = data[at].first;
+    return first >= 0 && data[at].type == DATUM_MAP ? data[first].next : first;
+}
+
+/* Whether one of the field's words stands in the error: it is the error, or, of one that has parts
+ * ([:timeout "what it said"], {:type :timeout}), any of these. */
+static bool error_has(const struct history_map *map, const struct datum *data, int32_t error,
+                      enum history_map_field field, struct history_met *met)
+{
+    struct {
+        int32_t at;
+        bool valued; /* a value in a map: the next one stands behind its key */
+    } open[DATUM_DEPTH_MAX];
+    bool has = is_word(map, &data[error], field, met);
+    int depth = 0;
+    open[0].valued = data[error].type == DATUM_MAP;
+    open[0].at = first_part(data, error);
+    depth += open[0].at >= 0 ? 1 : 0;
+    while (depth > 0) {
+        int32_t at = open[depth - 1].at;
+        bool found = is_word(map, &data[at], field, met);
+        has = has || found;
+        int32_t next = data[at].next;
+        next = next >= 0 && open[depth - 1].valued ? data[next].next : next;
+        open[depth - 1].at = next;
+        depth -= next < 0 ? 1 : 0;
+        int32_t part = first_part(data, at);
+        if (part >= 0) {
+            ASSERT(depth < DATUM_DEPTH_MAX); /* no value is deeper */
+            open[depth].valued = data[at].type == DATUM_MAP;
+            open[depth++].at = part;
+        }
+    }
+    return has;
+}
+
+/* An error that the map does not name says nothing more than that there was one. */
+static void read_error(const struct history_map *map, const struct datum *data, int32_t error,
+                       struct foreign_event *foreign)
+{
+    struct history_event *event = &foreign->event;
     bool release = event->f == HISTORY_RELEASE;
-    const char *words = map->field[release ? MAP_NOT_HELD : MAP_HELD];
-    if (event->type == HISTORY_FAIL &&
-        is_one_of(map->field[MAP_UNKNOWN], error->text, error->bytes)) {
+    enum history_map_field field = release ? MAP_NOT_HELD : MAP_HELD;
+    bool failed = event->type == HISTORY_FAIL || event->type == HISTORY_INFO;
+    bool unknown = failed && error_has(map, data, error, MAP_UNKNOWN, &foreign->met);
+    if (unknown) {
         event->type = HISTORY_INFO;
-    } else if (event->type == HISTORY_FAIL && words[0] != '\0') {
-        bool says = is_one_of(words, error->text, error->bytes);
+    } else if (event->type == HISTORY_FAIL && map->field[field][0] != '\0') {
+        bool says = error_has(map, data, error, field, &foreign->met);
         event->cause = !says ? CAUSE_LIBRARY_ERROR : release ? CAUSE_NOT_HOLDING : CAUSE_NO_QUORUM;
     }
-    for (int cause = 1; cause < HISTORY_CAUSES && map->own; cause++) {
-        if (datum_is(error, history_cause_name((enum history_cause)cause))) {
+    for (int cause = 1; cause < HISTORY_CAUSES && map->own && data[error].text != NULL; cause++) {
+        if (datum_is(&data[error], history_cause_name((enum history_cause)cause))) {
             event->cause = (uint8_t)cause;
         }
     }
 }
 
 static void read_outcome(const struct history_map *map, const struct datum *data,
-                         struct history_event *event)
+                         struct foreign_event *foreign)
 {
+    struct history_event *event = &foreign->event;
     int32_t value = datum_find(data, 0, "value", 5);
     bool empty = value >= 0 && data[value].text != NULL && data[value].bytes == 0;
     if (event->type == HISTORY_OK && event->f != HISTORY_OBSERVE && value >= 0 &&
@@ -359,11 +245,8 @@ static void read_outcome(const struct history_map *map, const struct datum *data
         event->type = HISTORY_FAIL;
     }
     int32_t error = datum_find(data, 0, "error", 5);
-    if (error >= 0 && data[error].type == DATUM_LIST) {
-        error = data[error].first; /* Jepsen: [:timeout "what it said"] */
-    }
-    if (error >= 0 && data[error].text != NULL) {
-        read_error(map, &data[error], event);
+    if (error >= 0 && data[error].type != DATUM_NIL) {
+        read_error(map, data, error, foreign);
     }
 }
 
@@ -472,6 +355,6 @@ struct result foreign_read(const struct history_map *map, const struct datum *da
     if (key >= 0 && data[key].text != NULL) {
         datum_text(&data[key], foreign->key, sizeof foreign->key);
     }
-    read_outcome(map, data, event);
+    read_outcome(map, data, foreign);
     return read_numbers(map, data, event, why);
 }

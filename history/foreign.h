@@ -30,6 +30,8 @@
 #include "history/datum.h"
 #include "history/event.h"
 
+#include <assert.h>
+
 enum { HISTORY_MAP_WORD_BYTES = 128 };
 
 #define HISTORY_MAP_FIELDS(X)                                                                      \
@@ -59,6 +61,7 @@ enum history_map_field {
 struct history_map {
     char preset[24];
     char field[MAP_FIELDS][HISTORY_MAP_WORD_BYTES]; /* "" where there is none */
+    bool said[MAP_FIELDS];                          /* by --map, not by a preset */
     bool own; /* written by picklock: guarded-store operations, causes and faults are there too */
 };
 
@@ -69,6 +72,20 @@ struct history_map history_map_default(void);
 MUST_USE struct result history_map_parse(const char *text, struct history_map *map,
                                          struct text *why);
 
+/* Which words of a field of errors were met in a history: bit 0 is the first word. */
+struct history_met {
+    uint64_t words[MAP_FIELDS];
+};
+
+static_assert(HISTORY_MAP_WORD_BYTES / 2 <= 64, "a bit for each word");
+
+/* The place of a word among words with | between them, or -1. */
+int history_map_word(const char *words, const char *word, size_t bytes);
+
+/* Add the errors that the map's text names and no failure had: "held=taken, unknown=late". */
+void history_map_unmet(const struct history_map *map, const struct history_met *met,
+                       struct text *names);
+
 size_t history_preset_count(void);
 const char *history_preset_name(size_t index);
 
@@ -76,7 +93,8 @@ const char *history_preset_name(size_t index);
 struct foreign_event {
     struct history_event event; /* without index and resource */
     char key[HISTORY_RESOURCE_BYTES_MAX + 1];
-    bool skip; /* not about a lock: another's nemesis, or another operation */
+    struct history_met met; /* only added to */
+    bool skip;              /* not about a lock: another's nemesis, or another operation */
     bool has_time;
     int64_t number; /* :index, or -1 */
 };

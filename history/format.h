@@ -22,6 +22,7 @@
 struct history_parse {
     struct history_input input;    /* the bytes, with `path` and `line` for messages */
     const struct history_map *map; /* of the options; NULL: the usual names */
+    struct history_met *met;       /* of the options */
     struct history_header header;  /* begin fills it; zero before */
     struct arena arena;            /* for the format's own state and names; freed at close */
     void *state;                   /* the format's own, from the arena */

@@ -22,6 +22,7 @@ struct history_reader {
     struct history_owners owners;
     uint64_t event_count;
     int64_t time_ns;                  /* of the last event */
+    int64_t skew_ns;                  /* times may go back by so much from one process to another */
     uint64_t reordered;               /* events whose time said another order than the file */
     struct reader_process *processes; /* owned */
     size_t process_count;
@@ -113,6 +114,10 @@ static struct result reader_detect(struct history_reader *reader, struct text *w
     while (more && input->end - input->begin < DETECT_BYTES) {
         TRY(history_input_fill(input, &more, why));
     }
+    if (input->end - input->begin >= 3 &&
+        memcmp(input->data + input->begin, "\xef\xbb\xbf", 3) == 0) {
+        input->begin += 3; /* a byte order mark */
+    }
     size_t count = input->end - input->begin;
     count = count < DETECT_BYTES ? count : DETECT_BYTES;
     if (count == 0) {
@@ -171,6 +176,8 @@ struct result history_reader_open(const char *path, const struct history_reader_
     }
     memset(made, 0, sizeof *made);
     made->parse.map = options == NULL ? NULL : options->map;
+    made->parse.met = options == NULL ? NULL : options->met;
+    made->skew_ns = options == NULL ? 0 : options->skew_ns;
     made->parse.arena = arena_empty(GIBIBYTE);
     made->parse.names = &made->names;
     history_names_init(&made->names, &made->parse.arena);
@@ -292,16 +299,19 @@ static struct result reader_time(struct history_reader *reader, struct history_e
                                    (long long)process->time_ns, (long long)recorded,
                                    process_shown(reader, event->process));
     }
-    if (back && !reader->parse.numbered) {
-        return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
-                                   "time goes back from %lld to %lld ns",
-                                   (long long)reader->time_ns, (long long)recorded);
+    bool skewed = back && reader->skew_ns > 0 && reader->time_ns - recorded <= reader->skew_ns;
+    if (back && !reader->parse.numbered && !skewed) {
+        return history_parse_error(
+            &reader->parse, ERROR_SCHEMA, why, "time goes back from %lld to %lld ns%s",
+            (long long)reader->time_ns, (long long)recorded,
+            reader->parse.foreign ? " (--skew tells how much the clocks of processes may differ)"
+                                  : "");
     }
     if (process != NULL) {
         process->time_ns = recorded;
     }
     if (back) {
-        event->time_ns = reader->time_ns + 1;
+        event->time_ns = reader->time_ns + (skewed ? 0 : 1);
         reader->reordered++;
     }
     reader->time_ns = event->time_ns;

@@ -21,10 +21,13 @@
 #include "history/event.h"
 
 struct history_reader;
+struct history_met; /* foreign.h: which of its errors stand there */
 struct history_map; /* foreign.h: where operations, owners, values stand in a foreign history */
 
 struct history_reader_options {
+    int64_t skew_ns; /* the clocks of two processes may differ by so much: times may go back */
     const struct history_map *map; /* NULL: our own, or a foreign one by its usual names */
+    struct history_met *met;       /* added to as it is read; NULL: nobody asks */
 };
 
 /*
