@@ -33,7 +33,8 @@
     X(wrong_constant_value)                                                                        \
     X(wrong_release_ignores_error)                                                                 \
     X(wrong_fence_not_raised)                                                                      \
-    X(wrong_setnx_expire)
+    X(wrong_setnx_expire)                                                                          \
+    X(wrong_spins)
 #endif
 
 #define ALGORITHM_MAP(X) SOUND_MAP(X) WRONG_MAP(X)
