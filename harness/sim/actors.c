@@ -15,6 +15,7 @@ void sim_actor_init(struct sim *sim, uint32_t client)
     actor->mono = (struct clock){0, SIM_MONO_START_NS, CLOCK_RATE_SOUND_PPM};
     actor->random = random_stream_at("lock", client, sim->plan->seed);
     actor->wake_ns = TIME_NEVER;
+    actor->thawed_ns = -1;
     actor->state = SIM_ACTOR_NEW;
     actor_init(sim_actor_core(actor), audit ? &sim->audit : &sim->program,
                &sim->plan->scenario.lock, (int32_t)client, sim->plan->seed);
@@ -147,15 +148,72 @@ static void sim_actor_step_once(struct sim *sim, uint32_t client, struct actor_e
     }
 }
 
+/* `late_ns` is all of it, `stress_ns` what is no slow fault's. */
+static void sim_actor_put_off(struct sim *sim, uint32_t client, int64_t late_ns, int64_t stress_ns)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    ASSERT(stress_ns >= 0 && stress_ns <= late_ns);
+    actor->late = true;
+    actor->stress_from_ns = sim->world->now_ns;
+    actor->stress_ns = stress_ns;
+    if (actor->stood_ns == 0) {
+        actor->stood_from_ns = sim->world->now_ns;
+    }
+    heap_set(sim->heap, sim->slots.thaws + client, sim->world->now_ns + late_ns, SIM_TIE_AGAIN);
+}
+
+/* What was put off goes on, unless it is put off again before time does. */
+static void sim_actor_stood(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    int64_t passed_ns = sim->world->now_ns - actor->stress_from_ns;
+    actor->stood_ns += passed_ns < actor->stress_ns ? passed_ns : actor->stress_ns;
+    actor->stress_ns = 0;
+    sim->world->stood |= actor->stood_ns > 0;
+}
+
+/* Nobody chose this lateness but us: it must not be a library's. What was put off several times
+ * without a break is late by all of them, so that it is one standstill. */
+void sim_actors_tell_late(struct sim *sim)
+{
+    sim->world->stood = false;
+    for (uint32_t client = 0; client < sim->actor_count; client++) {
+        struct sim_actor *actor = sim_actor(sim, client);
+        if (actor->late || actor->stood_ns == 0) {
+            continue;
+        }
+        struct history_event event = sim_event(HISTORY_LATE, HISTORY_STOOD_STILL);
+        event.process = (int32_t)client;
+        event.cause = CAUSE_SCHEDULER;
+        event.number[0] = sim->world->now_ns - actor->stood_from_ns;
+        event.number[1] = actor->stood_ns;
+        actor->stood_ns = 0;
+        sim_record(sim, &event);
+    }
+}
+
+/* How late the next step of a client is in a stressed run. */
+static int64_t sim_actor_stress(struct sim *sim, uint32_t client)
+{
+    uint32_t nth = sim_actor(sim, client)->stressed_steps++;
+    return sim_stress(sim, 2 * sim->link_count + client, nth);
+}
+
 /* Go on from probe point to probe point, until one of them froze it. */
 static void sim_actor_go_on(struct sim *sim, uint32_t client)
 {
     struct sim_actor *actor = sim_actor(sim, client);
     while (actor->again && actor->freezes == 0 && actor->state != SIM_ACTOR_KILLED) {
+        int64_t late_ns = actor->put_off ? 0 : sim_actor_stress(sim, client);
+        if (late_ns > 0) {
+            sim_actor_put_off(sim, client, late_ns, late_ns);
+            return;
+        }
         struct actor_event again;
         memset(&again, 0, sizeof again);
         again.type = ACTOR_EVENT_AGAIN;
         actor->again = false;
+        actor->put_off = false;
         sim_actor_step_once(sim, client, &again);
     }
 }
@@ -164,8 +222,29 @@ static void sim_actor_event(struct sim *sim, uint32_t client, struct actor_event
 {
     ASSERT(sim_actor(sim, client)->freezes == 0);
     ASSERT(!sim_actor(sim, client)->again);
+    if (event->type != ACTOR_EVENT_WAKE) {
+        sim_actor(sim, client)->spins = 0;
+    }
     sim_actor_step_once(sim, client, event);
     sim_actor_go_on(sim, client);
+}
+
+/* How late its next step is, `*stress_ns` of it by stress; negative where that is not put off. */
+static int64_t sim_actor_late(struct sim *sim, uint32_t client, int64_t *stress_ns)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    bool awake = actor->thawed_ns == sim->world->now_ns;
+    *stress_ns = awake ? 0 : sim_actor_stress(sim, client);
+    int64_t amount_ns = 0;
+    int64_t jitter_ns = 0;
+    if (sim->world->in_force[FAULT_SLOW] != 0) {
+        sim_actor_lateness(sim, client, &amount_ns, &jitter_ns);
+    }
+    if (amount_ns + jitter_ns > 0) {
+        struct choice key = {CHOICE_SLOW, client, actor->late_steps++, 0};
+        return *stress_ns + amount_ns + (int64_t)sim_choose(sim, &key, (uint64_t)jitter_ns + 1);
+    }
+    return *stress_ns > 0 ? *stress_ns : -1;
 }
 
 bool sim_actor_takes(struct sim *sim, uint32_t client)
@@ -174,21 +253,30 @@ bool sim_actor_takes(struct sim *sim, uint32_t client)
     if (actor->freezes > 0 || actor->late || actor->again) {
         return false;
     }
-    if (sim->world->in_force[FAULT_SLOW] != 0 && !actor->put_off) {
-        int64_t amount_ns = 0;
-        int64_t jitter_ns = 0;
-        sim_actor_lateness(sim, client, &amount_ns, &jitter_ns);
-        if (amount_ns + jitter_ns > 0) {
-            struct choice key = {CHOICE_SLOW, client, actor->late_steps++, 0};
-            amount_ns += (int64_t)sim_choose(sim, &key, (uint64_t)jitter_ns + 1);
-            actor->late = true;
-            heap_set(sim->heap, sim->slots.thaws + client, sim->world->now_ns + amount_ns,
-                     SIM_TIE_AGAIN);
-            return false;
-        }
+    int64_t stress_ns = 0;
+    int64_t late_ns = actor->put_off ? -1 : sim_actor_late(sim, client, &stress_ns);
+    if (late_ns >= 0) {
+        sim_actor_put_off(sim, client, late_ns, stress_ns);
+        return false;
     }
     actor->put_off = false;
     return true;
+}
+
+/* So many wakes in so little time, with nothing else between them, are no waiting. */
+enum { SIM_SPINS_MAX = 100000, SIM_SPINS_NS = 1000000 };
+
+static void sim_actor_count_wake(struct sim *sim, uint32_t client)
+{
+    struct sim_actor *actor = sim_actor(sim, client);
+    if (actor->spins == 0 || sim->world->now_ns - actor->spins_ns > SIM_SPINS_NS) {
+        actor->spins = 0;
+        actor->spins_ns = sim->world->now_ns;
+    }
+    if (++actor->spins > SIM_SPINS_MAX) {
+        sim->world->livelocked = true;
+        sim->world->spinner = (int32_t)client;
+    }
 }
 
 void sim_actor_wake(struct sim *sim, uint32_t client)
@@ -199,6 +287,7 @@ void sim_actor_wake(struct sim *sim, uint32_t client)
         actor->wake_waits = true;
         return;
     }
+    sim_actor_count_wake(sim, client);
     struct actor_event event;
     memset(&event, 0, sizeof event);
     event.type = ACTOR_EVENT_WAKE;
@@ -301,14 +390,16 @@ void sim_actor_thawed(struct sim *sim, uint32_t client)
 {
     struct sim_actor *actor = sim_actor(sim, client);
     ASSERT(actor->state != SIM_ACTOR_KILLED);
+    sim_actor_stood(sim, client);
     if (actor->freezes > 0) {
         actor->late = false;
         return;
     }
     actor->put_off = actor->late;
     actor->late = false;
+    actor->thawed_ns = sim->world->now_ns;
     sim_actor_go_on(sim, client);
-    if (actor->freezes == 0 && actor->state != SIM_ACTOR_KILLED) {
+    if (actor->freezes == 0 && !actor->late && actor->state != SIM_ACTOR_KILLED) {
         sim_actor_serve_waiting(sim, client);
     }
 }
@@ -338,6 +429,8 @@ void sim_actor_kill(struct sim *sim, uint32_t client, enum history_cause cause)
         ASSERT(sim->world->clients_left > 0);
         sim->world->clients_left--;
     }
+    sim_actor_stood(sim, client);
+    actor->late = false;
     actor->state = SIM_ACTOR_KILLED;
     actor->lease.held = false;
     heap_remove(sim->heap, sim->slots.wakes + client);

@@ -23,6 +23,9 @@ static void bundle_print(const struct bundle *bundle, struct text *text)
     const struct trace *trace = &bundle->trace;
     text_add(text, "picklock-bundle %d\npicklock %s\nseed %llu\n", BUNDLE_FORMAT, PICKLOCK_VERSION,
              (unsigned long long)bundle->seed);
+    if (bundle->plan.stress_ns > 0) {
+        text_add(text, "stress %lld\n", (long long)bundle->plan.stress_ns);
+    }
     text_add(text, "events %llu %016llx\nmarks %llu %u\n", (unsigned long long)trace->events,
              (unsigned long long)trace->hash, (unsigned long long)trace->distance,
              trace->mark_count);

@@ -4,6 +4,7 @@
  *     picklock-bundle 1
  *     picklock 0.1.0
  *     seed 7
+ *     stress 100000000                  where everything was put off by up to so many ns
  *     events 103 9f86d081884c7d65       how many, and the hash over all
  *     marks 2 51                        a mark every 2 events; 51 of them follow
  *     5d41402a bc4b2a76 ...

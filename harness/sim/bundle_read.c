@@ -42,7 +42,8 @@ static struct result bundle_cut(struct bundle_reading *reading)
     return bundle_refuse(reading, "the bundle is cut short here; copy it again");
 }
 
-static struct result bundle_read_head(struct bundle_reading *reading, struct bundle *bundle)
+static struct result bundle_read_head(struct bundle_reading *reading, struct bundle *bundle,
+                                      int64_t *stress_ns)
 {
     const char *line = bundle_line(reading);
     int format = 0;
@@ -64,6 +65,13 @@ static struct result bundle_read_head(struct bundle_reading *reading, struct bun
     line = bundle_line(reading);
     if (line == NULL || sscanf(line, "seed %" SCNu64, &bundle->seed) != 1) {
         return bundle_cut(reading);
+    }
+    if (strncmp(reading->at, "stress ", strlen("stress ")) == 0) {
+        line = bundle_line(reading);
+        if (line == NULL || sscanf(line, "stress %" SCNd64, stress_ns) != 1 || *stress_ns <= 0 ||
+            *stress_ns > STRESS_NS_MAX) {
+            return bundle_refuse(reading, "no stress: it must read \"stress NANOSECONDS\"");
+        }
     }
     return RESULT_OK;
 }
@@ -205,9 +213,12 @@ struct result bundle_read(const char *path, struct arena *arena, struct bundle *
     struct bundle_reading reading = {.path = path, .why = why};
     memset(bundle, 0, sizeof *bundle);
     TRY(bundle_load(&reading, arena));
-    TRY(bundle_read_head(&reading, bundle));
+    int64_t stress_ns = 0; /* put in last: reading the scenario makes the plan anew */
+    TRY(bundle_read_head(&reading, bundle, &stress_ns));
     TRY(bundle_read_trace(&reading, &bundle->trace));
     TRY(bundle_read_choices(&reading, &bundle->choices));
     TRY(bundle_read_verdict(&reading, bundle));
-    return bundle_read_scenario(&reading, arena, bundle);
+    TRY(bundle_read_scenario(&reading, arena, bundle));
+    bundle->plan.stress_ns = stress_ns;
+    return RESULT_OK;
 }

@@ -21,7 +21,8 @@
     X(CHOICE_CUT, "cut")         /* requests that survive a cut connection; subject: link */       \
     X(CHOICE_LOSS, "loss")       /* ppm of the unsynced writes that survive; subject: fault */     \
     X(CHOICE_CONNECT, "connect") /* delay of a reconnect, ns; subject: link */                     \
-    X(CHOICE_SLOW, "slow")       /* lateness of one step, ns; subject: client */
+    X(CHOICE_SLOW, "slow")       /* lateness of one step, ns; subject: client */                   \
+    X(CHOICE_STRESS, "stress")   /* the same of a message or step in a stressed run, ns */
 
 enum choice_kind {
 #define X(name, word) name,

@@ -28,6 +28,27 @@ uint64_t sim_choose_logged(const struct sim *sim, const struct choice *key, uint
     return random_below(&word, bound);
 }
 
+/*
+ * A busy machine is not late evenly: in each run a subject is prompt, or late now and then, or late
+ * all the time, so that any of them may overtake any other by as much as there is.
+ */
+int64_t sim_stress_drawn(const struct sim *sim, uint32_t subject, uint32_t nth)
+{
+    enum { TEMPERS = 3, NOW_AND_THEN = 8 };
+    uint64_t max_ns = (uint64_t)sim->plan->stress_ns;
+    uint64_t temper = choice_default(sim->plan->seed, CHOICE_STRESS, subject, UINT32_MAX) % TEMPERS;
+    struct choice key = {CHOICE_STRESS, subject, nth, 0};
+    ASSERT(sim->plan->stress_ns > 0);
+    if (temper == 0) {
+        return (int64_t)sim_choose(sim, &key, max_ns / 64 + 1);
+    }
+    if (temper == 1) {
+        uint64_t drawn_ns = sim_choose(sim, &key, NOW_AND_THEN * max_ns);
+        return drawn_ns < max_ns ? (int64_t)drawn_ns : 0;
+    }
+    return (int64_t)sim_choose(sim, &key, max_ns + 1);
+}
+
 static inline uint32_t sim_tie(struct sim *sim, uint32_t slot)
 {
     struct choice key = {CHOICE_TIE, slot, sim->ties[slot]++, 0};
@@ -84,21 +105,27 @@ static void sim_shape(struct sim *sim, const struct plan *plan)
     sim->link_count = sim->actor_count * sim->node_count;
     sim->lane_count = sim->link_count < SIM_LANES_MAX ? sim->link_count : SIM_LANES_MAX;
     sim->message_max = SIM_MESSAGES_MIN + sim->link_count * SIM_MESSAGES_PER_LINK;
-    sim->shape = (struct redis_shape){
+    sim->dialect = lock_algorithm_at(scenario->lock.algorithm)->dialect;
+    sim->kind = server_kind_at(scenario->node_kind);
+    sim->shape = (struct server_shape){
+        .dialect = sim->dialect,
+        .node_count = sim->node_count,
+        .client_count = sim->actor_count,
         .resource_count = sim->resource_count,
+        .fsync = scenario->fsync,
+        .ttl_ns = scenario->lock.ttl_ns,
         .disk_writes_max = plan_has(plan, FAULT_POWER_LOSS) ? SIM_WRITES_MAX : 0,
         .replica_writes_max = plan_has(plan, FAULT_FAILOVER) ? SIM_WRITES_MAX : 0,
     };
     sim->actor_stride = sim_align(sizeof(struct sim_actor) + actor_bytes(sim->resource_count));
-    sim->node_stride = sim_align(sizeof(struct sim_node) + redis_model_bytes(&sim->shape));
     struct sim_slots *slots = &sim->slots;
     slots->wakes = 1;
     slots->thaws = slots->wakes + sim->actor_count;
     slots->stores = slots->thaws + sim->actor_count;
     slots->links = slots->stores + sim->actor_count;
     slots->lanes = slots->links + 3 * sim->link_count;
-    slots->keys = slots->lanes + sim->lane_count;
-    slots->count = slots->keys + sim->node_count * sim->resource_count;
+    slots->wakings = slots->lanes + sim->lane_count;
+    slots->count = slots->wakings + sim->kind->model->wakes(&sim->shape);
 }
 
 /* Give the next `bytes` of the block to a part. */
@@ -112,10 +139,11 @@ static char *sim_part(const struct sim *sim, size_t *used, size_t bytes)
 
 static size_t sim_block_bytes(const struct sim *sim)
 {
-    size_t parts = 11; /* each may be padded */
+    size_t parts = 13; /* each may be padded */
     return 16 * parts + sizeof(struct sim_world) + sizeof(struct schedule) +
            heap_bytes(sim->slots.count) + sim->slots.count * sizeof(uint32_t) +
-           sim->actor_count * sim->actor_stride + sim->node_count * sim->node_stride +
+           sim->actor_count * sim->actor_stride + sim->node_count * sizeof(struct sim_node) +
+           sim->node_count * sizeof(struct server_node) + sim->kind->model->bytes(&sim->shape) +
            sim->link_count * sizeof(struct sim_link) + sim->lane_count * sizeof(struct sim_lane) +
            sim->resource_count * sizeof(struct store_cell) + sim->extra_bytes +
            sim->message_max * sizeof(struct sim_message);
@@ -129,7 +157,9 @@ static void sim_lay_out(struct sim *sim)
     sim->heap = (void *)sim_part(sim, &used, heap_bytes(sim->slots.count));
     sim->ties = (void *)sim_part(sim, &used, sim->slots.count * sizeof(uint32_t));
     sim->actors = sim_part(sim, &used, sim->actor_count * sim->actor_stride);
-    sim->nodes = sim_part(sim, &used, sim->node_count * sim->node_stride);
+    sim->nodes = (void *)sim_part(sim, &used, sim->node_count * sizeof(struct sim_node));
+    sim->clocks = (void *)sim_part(sim, &used, sim->node_count * sizeof(struct server_node));
+    sim->service = sim_part(sim, &used, sim->kind->model->bytes(&sim->shape));
     sim->links = (void *)sim_part(sim, &used, sim->link_count * sizeof(struct sim_link));
     sim->lanes = (void *)sim_part(sim, &used, sim->lane_count * sizeof(struct sim_lane));
     sim->store = (void *)sim_part(sim, &used, sim->resource_count * sizeof(struct store_cell));
@@ -149,16 +179,20 @@ struct result sim_create(struct arena *arena, const struct plan *plan,
     made->extra_bytes = options->extra_bytes;
     sim_shape(made, plan);
     /* Another seed may draw faults that need the nodes' logs. */
-    struct redis_shape logs = made->shape;
+    struct server_shape logs = made->shape;
     logs.disk_writes_max = SIM_WRITES_MAX;
     logs.replica_writes_max = SIM_WRITES_MAX;
-    made->block_bytes_max =
-        sim_block_bytes(made) + sim_align(made->node_count * redis_model_bytes(&logs));
+    made->block_bytes_max = sim_block_bytes(made) + sim_align(made->kind->model->bytes(&logs));
     made->block = arena_take(arena, made->block_bytes_max);
     if (made->block == NULL) {
-        text_add(why, "no memory for a world of %u clients and %u nodes (%zu bytes)",
-                 made->actor_count - 1, made->node_count, made->block_bytes_max);
-        return result_error(ERROR_LIMIT);
+        text_add(
+            why,
+            "%u clients, %u nodes and %u names need %.1f GiB in the simulator, which gives a run "
+            "%.1f at most; take fewer of them",
+            made->actor_count - 1, made->node_count, made->resource_count,
+            (double)made->block_bytes_max / (double)GIBIBYTE,
+            (double)SIM_BYTES_MAX / (double)GIBIBYTE);
+        return result_error(ERROR_ENVIRONMENT);
     }
     *sim = made;
     return RESULT_OK;
@@ -207,7 +241,6 @@ void sim_restore(struct sim *sim, const void *memory)
 void sim_reset(struct sim *sim, const struct plan *plan)
 {
     sim->plan = plan;
-    sim->dialect = lock_algorithm_at(plan->scenario.lock.algorithm)->dialect;
     sim_shape(sim, plan);
     ASSERT(sim_block_bytes(sim) <= sim->block_bytes_max);
     sim_lay_out(sim);
@@ -226,6 +259,7 @@ void sim_reset(struct sim *sim, const struct plan *plan)
     for (uint32_t node = 0; node < sim->node_count; node++) {
         sim_node_init(sim, node);
     }
+    sim_service_init(sim);
     sim_links_init(sim);
     for (uint32_t client = 0; client < sim->actor_count; client++) {
         sim_actor_init(sim, client);
@@ -240,6 +274,8 @@ static void sim_over(struct sim *sim, enum history_cause cause)
 {
     struct history_event event = sim_event(HISTORY_PHASE, HISTORY_RUN_END);
     event.cause = (uint8_t)cause;
+    event.process = cause == CAUSE_LIVELOCK ? sim->world->spinner : event.process;
+    sim_actors_tell_late(sim);
     sim_record(sim, &event);
     sim->world->phase = SIM_PHASE_OVER;
 }
@@ -305,8 +341,8 @@ static void sim_pop(struct sim *sim, uint32_t slot)
     const struct sim_slots *slots = &sim->slots;
     if (slot == 0) {
         sim_world_pop(sim);
-    } else if (slot >= slots->keys) {
-        sim_key_pop(sim, slot - slots->keys);
+    } else if (slot >= slots->wakings) {
+        sim_service_pop(sim, slot - slots->wakings);
     } else if (slot >= slots->lanes) {
         sim_lane_pop(sim, slot - slots->lanes);
     } else if (slot >= slots->links) {
@@ -331,11 +367,16 @@ bool sim_step(struct sim *sim, struct recorder *recorder)
     ASSERT(entry.time_ns >= world->now_ns);
     sim->recorder = recorder;
     heap_remove(sim->heap, entry.slot);
+    if (world->stood && entry.time_ns > world->now_ns) {
+        sim_actors_tell_late(sim);
+    }
     world->now_ns = entry.time_ns;
     world->steps++;
     sim_pop(sim, entry.slot);
     if (world->overflowed || recorder->should_stop(recorder)) {
         sim_over(sim, CAUSE_STOPPED);
+    } else if (world->livelocked) {
+        sim_over(sim, CAUSE_LIVELOCK);
     } else if (world->clients_left == 0 && world->phase == SIM_PHASE_FAULTS) {
         sim_heal(sim);
     } else if (world->clients_left == 0 && world->phase == SIM_PHASE_AUDIT) {

@@ -13,9 +13,9 @@
 #include "harness/actor.h"
 #include "harness/schedule.h"
 #include "harness/sim/heap.h"
-#include "harness/sim/redis_model.h"
 #include "harness/sim/sim.h"
 #include "harness/store.h"
+#include "servers/server.h"
 
 enum {
     SIM_TIE_BEGIN = 0,          /* what is so from the start, before anybody moves */
@@ -25,9 +25,10 @@ enum {
     SIM_TIE_TIMER = 0x7fffffff, /* ... then the timer, as an event loop does it */
 };
 
-#define SIM_NONE      UINT32_MAX /* no message, no link */
-#define SIM_NO_EVENT  UINT64_MAX
-#define SIM_TIE_DRAWN 0x80000000u /* all else: drawn from the seed, and behind these */
+#define SIM_NONE            UINT32_MAX /* no message, no link */
+#define SIM_NO_EVENT        UINT64_MAX
+#define SIM_CONNECTION_GONE UINT32_MAX  /* it broke on the way: replies go nowhere */
+#define SIM_TIE_DRAWN       0x80000000u /* all else: drawn from the seed, and behind these */
 
 #define SIM_RECONNECT_NS_MIN (10 * NS_PER_MS) /* lockcore/drivers/redis.h */
 #define SIM_RECONNECT_NS_MAX NS_PER_S
@@ -44,6 +45,9 @@ struct sim_world {
     uint8_t phase;     /* enum sim_phase */
     bool out_of_time;  /* the clients did not finish by themselves */
     bool overflowed;   /* more messages in flight than there is room for */
+    bool livelocked;   /* a client's lock asks to be woken at once for ever ... */
+    int32_t spinner;   /* ... this one's */
+    bool stood;        /* stressed: a client was put off, which is not told yet */
     uint32_t clients_left;
     int64_t deadline_ns;            /* of this phase */
     uint64_t active;                /* bit k: fault k has begun and not ended */
@@ -139,33 +143,36 @@ struct sim_actor {
     bool late;                          /* slow: its next step is being put off */
     bool put_off;                       /* slow: that step was put off and may run */
     uint32_t late_steps;                /* numbers the draws */
+    uint32_t stressed_steps;            /* the same */
+    uint32_t spins;                     /* wakes since anything else came to it, ... */
+    int64_t spins_ns;                   /* ... from this time on */
+    int64_t thawed_ns;                  /* stressed: what waited then is all served at once */
+    int64_t stress_from_ns;             /* stressed: its next step is put off since then, ... */
+    int64_t stress_ns;                  /* ... for so long by the stress itself */
+    int64_t stood_from_ns;              /* stressed: put off since then without a break, ... */
+    int64_t stood_ns;                   /* ... for so long of it, which is not told yet */
     struct sim_store_call store;
     struct sim_lease lease;
 };
 
 struct sim_node {
-    struct clock wall;
     bool up;
     uint8_t downs; /* faults that keep it down */
     uint8_t freezes;
     uint8_t stalls;
-    uint32_t stops;    /* crashes and promotions so far */
-    int64_t jumped_ns; /* when its clock last jumped, and by which fault */
-    int64_t bent_ns;   /* when its rate was last wrong, and by which fault */
-    int32_t jump_fault;
-    int32_t rate_fault;
+    uint32_t stops;       /* crashes and promotions so far */
     int64_t shared_ns;    /* shared queue (tests only): nothing is delivered before, ... */
     uint32_t shared_rank; /* ... then in this order */
 };
 
 /* How the slots of the heap are numbered. */
 struct sim_slots {
-    uint32_t wakes;  /* + actor */
-    uint32_t thaws;  /* + actor */
-    uint32_t stores; /* + actor */
-    uint32_t links;  /* + 3 * link + direction, or 2: connect */
-    uint32_t lanes;  /* + lane */
-    uint32_t keys;   /* + node * resources + resource */
+    uint32_t wakes;   /* + actor */
+    uint32_t thaws;   /* + actor */
+    uint32_t stores;  /* + actor */
+    uint32_t links;   /* + 3 * link + direction, or 2: connect */
+    uint32_t lanes;   /* + lane */
+    uint32_t wakings; /* + number of the service's wake */
     uint32_t count;
 };
 
@@ -173,6 +180,7 @@ struct sim {
     const struct plan *plan;
     const struct choices *choices;
     const struct lock_dialect *dialect; /* of the plan's algorithm */
+    const struct server_kind *kind;     /* that understands it */
     struct client_program program;
     struct client_program audit;
     uint32_t actor_count; /* clients and the auditor */
@@ -181,10 +189,9 @@ struct sim {
     uint32_t link_count;
     uint32_t lane_count;
     uint32_t message_max;
-    struct redis_shape shape;
+    struct server_shape shape;
     struct sim_slots slots;
     size_t actor_stride;
-    size_t node_stride;
     size_t extra_bytes;
     bool shared_queue; /* tests only: one queue per node, the trap */
 
@@ -195,7 +202,9 @@ struct sim {
     struct heap *heap;
     uint32_t *ties; /* how many ties each slot has drawn */
     char *actors;
-    char *nodes;
+    struct sim_node *nodes;
+    struct server_node *clocks; /* of the nodes */
+    void *service;              /* the model's state */
     struct sim_link *links;
     struct sim_lane *lanes;
     struct store_cell *store;
@@ -205,7 +214,8 @@ struct sim {
     struct recorder *recorder;    /* of the step under way */
     struct actor_effects effects; /* scratch of a step */
     struct schedule_actions actions;
-    struct redis_answer answer;
+    struct server_door door;      /* the model tells what it does through it */
+    struct sim_command *answered; /* the command that it is asked */
 };
 
 static inline struct sim_actor *sim_actor(const struct sim *sim, uint32_t index)
@@ -220,12 +230,19 @@ static inline struct actor *sim_actor_core(struct sim_actor *actor)
 
 static inline struct sim_node *sim_node(const struct sim *sim, uint32_t index)
 {
-    return (struct sim_node *)(void *)(sim->nodes + index * sim->node_stride);
+    return &sim->nodes[index];
 }
 
-static inline struct redis_model *sim_node_model(struct sim_node *node)
+static inline struct server_node *sim_clock(const struct sim *sim, uint32_t node)
 {
-    return (struct redis_model *)(void *)(node + 1);
+    return &sim->clocks[node];
+}
+
+/* The service's model, before it is told or asked something at the present time. */
+static inline const struct server_model *sim_model(struct sim *sim)
+{
+    sim->door.true_ns = sim->world->now_ns;
+    return sim->kind->model;
 }
 
 static inline uint32_t sim_link_of(const struct sim *sim, uint32_t client, uint32_t node)
@@ -270,6 +287,17 @@ static inline uint64_t sim_choose(const struct sim *sim, const struct choice *ke
     return random_below(&word, bound);
 }
 
+/*
+ * How much later than it would the nth message or step of `subject` (2 * link + direction, or
+ * behind these a client) comes in a stressed run; 0 in all others.
+ */
+int64_t sim_stress_drawn(const struct sim *sim, uint32_t subject, uint32_t nth);
+
+static inline int64_t sim_stress(const struct sim *sim, uint32_t subject, uint32_t nth)
+{
+    return sim->plan->stress_ns == 0 ? 0 : sim_stress_drawn(sim, subject, nth);
+}
+
 /* Make a slot pending, its tie drawn. */
 void sim_arm(struct sim *sim, uint32_t slot, int64_t time_ns);
 
@@ -306,6 +334,8 @@ void sim_actor_freeze(struct sim *sim, uint32_t client);
 void sim_actor_thaw(struct sim *sim, uint32_t client);
 void sim_actor_kill(struct sim *sim, uint32_t client, enum history_cause cause);
 void sim_actor_rearm(struct sim *sim, uint32_t client); /* its clock was bent */
+/* Before time goes on: tell who was put off, and by how much, in a stressed run. */
+void sim_actors_tell_late(struct sim *sim);
 void sim_actor_tell_lease(struct sim *sim, uint32_t client, int32_t fault);
 
 /* ---- queues.c: messages and their order ------------------------------------------------------ */
@@ -334,10 +364,11 @@ void sim_queue_retry(struct sim *sim, struct sim_queue *queue, uint32_t slot);
 void sim_links_init(struct sim *sim);
 void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *command,
                    uint32_t resource);
-void sim_link_pop_request(struct sim *sim, uint32_t link);
+/* A node answers a command that it was asked before; the connection may be gone by now. */
+void sim_link_answer(struct sim *sim, const struct server_ask *ask, struct lock_reply reply,
+                     uint64_t event);
 void sim_link_pop_reply(struct sim *sim, uint32_t link);
 void sim_link_pop_connect(struct sim *sim, uint32_t link);
-void sim_lane_pop(struct sim *sim, uint32_t lane);
 
 /* What dies with a connection. */
 enum sim_break {
@@ -352,6 +383,11 @@ uint32_t sim_link_break(struct sim *sim, uint32_t link, enum sim_break how);
 void sim_link_retry(struct sim *sim, uint32_t link);
 void sim_node_links_retry(struct sim *sim, uint32_t node);
 void sim_node_unstall(struct sim *sim, uint32_t node);
+
+/* ---- arrivals.c: requests at their node ------------------------------------------------------ */
+
+void sim_link_pop_request(struct sim *sim, uint32_t link);
+void sim_lane_pop(struct sim *sim, uint32_t lane);
 void sim_lanes_forget(struct sim *sim, uint32_t node); /* its process is gone */
 
 /* ---- nodes.c --------------------------------------------------------------------------------- */
@@ -361,30 +397,29 @@ struct sim_command {
     uint32_t link;
     uint32_t node;
     struct sim_message *message;
-    uint8_t moment;   /* TRIGGER_ARRIVAL, TRIGGER_COMMAND */
-    bool lost;        /* out: the reply must not go out */
-    int64_t delay_ns; /* out: it must not arrive yet */
-    uint64_t event;   /* out: number of the event that tells of it, or SIM_NO_EVENT */
+    uint32_t connection;     /* of the link: how many broke before it; or SIM_CONNECTION_GONE */
+    uint8_t moment;          /* TRIGGER_ARRIVAL, TRIGGER_COMMAND */
+    bool lost;               /* out: the reply must not go out */
+    int64_t delay_ns;        /* out: it must not arrive yet */
+    bool answered;           /* out: the node has answered at once, ... */
+    struct lock_reply reply; /* ... so */
+    uint64_t event;          /* out: number of the event that tells of it, or SIM_NO_EVENT */
 };
 
 void sim_node_init(struct sim *sim, uint32_t node);
 void sim_command_arrives(struct sim *sim, struct sim_command *command);
 void sim_command_execute(struct sim *sim, struct sim_command *command);
-void sim_key_pop(struct sim *sim, uint32_t key);
+/* The command as its service is asked. */
+struct server_ask sim_command_ask(const struct sim *sim, const struct sim_command *command);
+void sim_service_init(struct sim *sim);
+void sim_service_pop(struct sim *sim, uint32_t wake);
 void sim_node_rearm(struct sim *sim, uint32_t node); /* its clock was bent */
 
-/* A node's process ends or changes. */
-struct sim_turn {
-    uint32_t node;
-    int32_t fault;
-    enum history_cause cause;
-};
-/* Return how many keys were lost. */
-uint32_t sim_node_stop(struct sim *sim, const struct sim_turn *turn, enum redis_stop how,
+/* A node's process ends or changes. Return how many keys were lost. */
+uint32_t sim_node_stop(struct sim *sim, const struct server_turn *turn, enum server_stop how,
                        uint32_t kept);
-void sim_node_start(struct sim *sim, const struct sim_turn *turn);
-uint32_t sim_node_promote(struct sim *sim, const struct sim_turn *turn, int64_t lag_ns);
-uint32_t sim_node_evict(struct sim *sim, uint32_t node, int32_t fault);
+void sim_node_start(struct sim *sim, const struct server_turn *turn);
+uint32_t sim_node_promote(struct sim *sim, const struct server_turn *turn, int64_t lag_ns);
 
 /* ---- faults.c -------------------------------------------------------------------------------- */
 

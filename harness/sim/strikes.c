@@ -58,7 +58,7 @@ static void client_set_rate(struct sim *sim, uint32_t k, uint32_t client, int64_
 
 static void node_set_rate(struct sim *sim, uint32_t k, uint32_t index, int64_t rate_ppm)
 {
-    struct sim_node *node = sim_node(sim, index);
+    struct server_node *node = sim_clock(sim, index);
     clock_set_rate(&node->wall, sim->world->now_ns, rate_ppm);
     node->rate_fault = (int32_t)k;
     sim_node_rearm(sim, index);
@@ -133,7 +133,7 @@ static void node_resume(struct sim *sim, uint32_t k, uint32_t index)
 
 static void node_jump(struct sim *sim, uint32_t k, uint32_t index)
 {
-    struct sim_node *node = sim_node(sim, index);
+    struct server_node *node = sim_clock(sim, index);
     int64_t observed_ns = fault_jump(sim, k, &node->wall);
     node->jumped_ns = sim->world->now_ns;
     node->jump_fault = (int32_t)k;
@@ -144,7 +144,7 @@ static void node_jump(struct sim *sim, uint32_t k, uint32_t index)
 static void node_run_wrong(struct sim *sim, uint32_t k, uint32_t index)
 {
     node_set_rate(sim, k, index, sim_fault(sim, k)->rate_ppm);
-    fault_tell_effect(sim, k, (int32_t)index, sim_node(sim, index)->wall.rate_ppm);
+    fault_tell_effect(sim, k, (int32_t)index, sim_clock(sim, index)->wall.rate_ppm);
 }
 
 static void node_run_right(struct sim *sim, uint32_t k, uint32_t index)
@@ -162,8 +162,8 @@ static uint32_t fault_kept_writes(struct sim *sim, uint32_t k, uint32_t index)
     if (sim->plan->scenario.fsync != FSYNC_EVERYSEC) {
         return 0;
     }
-    struct redis_model *model = sim_node_model(sim_node(sim, index));
-    uint64_t bytes = (uint64_t)redis_model_unsynced(model, sim->world->now_ns) * RECORD_BYTES;
+    uint32_t unsynced = sim_model(sim)->unsynced(sim->service, index, &sim->door);
+    uint64_t bytes = (uint64_t)unsynced * RECORD_BYTES;
     struct choice key = {CHOICE_LOSS, k, index, 0};
     return (uint32_t)(sim_choose(sim, &key, bytes + 1) / RECORD_BYTES);
 }
@@ -176,11 +176,11 @@ static void node_stop(struct sim *sim, uint32_t k, uint32_t index)
     if (!node->up) {
         return;
     }
-    enum redis_stop how = fault->kind == FAULT_POWER_LOSS ? REDIS_STOP_POWER
-                          : fault->kind == FAULT_SHUTDOWN ? REDIS_STOP_CLEAN
-                                                          : REDIS_STOP_KILLED;
-    uint32_t kept = how == REDIS_STOP_POWER ? fault_kept_writes(sim, k, index) : 0;
-    struct sim_turn turn = {index, (int32_t)k, CAUSE_RESTART};
+    enum server_stop how = fault->kind == FAULT_POWER_LOSS ? SERVER_STOP_POWER
+                           : fault->kind == FAULT_SHUTDOWN ? SERVER_STOP_CLEAN
+                                                           : SERVER_STOP_KILLED;
+    uint32_t kept = how == SERVER_STOP_POWER ? fault_kept_writes(sim, k, index) : 0;
+    struct server_turn turn = {index, (int32_t)k, CAUSE_RESTART};
     uint32_t lost = sim_node_stop(sim, &turn, how, kept);
     fault_tell_effect(sim, k, (int32_t)index, lost);
 }
@@ -190,7 +190,7 @@ static void node_start(struct sim *sim, uint32_t k, uint32_t index)
     struct sim_node *node = sim_node(sim, index);
     node->downs--;
     if (node->downs == 0) {
-        struct sim_turn turn = {index, (int32_t)k, CAUSE_RESTART};
+        struct server_turn turn = {index, (int32_t)k, CAUSE_RESTART};
         sim_node_start(sim, &turn);
     }
 }
@@ -215,26 +215,27 @@ static void node_answer(struct sim *sim, uint32_t k, uint32_t index)
 static void node_refuse(struct sim *sim, uint32_t k, uint32_t index)
 {
     (void)k;
-    struct redis_model *model = sim_node_model(sim_node(sim, index));
-    redis_model_refuse(model, NULL);
+    const struct server_model *model = sim_model(sim);
+    model->refuse(sim->service, index, NULL);
     for (uint64_t set = sim->world->in_force[FAULT_REFUSE_WRITES]; set != 0; set &= set - 1) {
         const struct fault *fault = sim_fault(sim, (uint32_t)__builtin_ctzll(set));
         if ((fault->node_mask >> index & 1) != 0) {
             enum node_error error = (enum node_error)fault->error;
-            redis_model_refuse(model, &error);
+            model->refuse(sim->service, index, &error);
         }
     }
 }
 
 static void node_flush_scripts(struct sim *sim, uint32_t k, uint32_t index)
 {
-    redis_model_flush_scripts(sim_node_model(sim_node(sim, index)));
+    sim_model(sim)->forget_scripts(sim->service, index);
     fault_tell_effect(sim, k, (int32_t)index, 1);
 }
 
 static void node_evict(struct sim *sim, uint32_t k, uint32_t index)
 {
-    uint32_t evicted = sim_node_evict(sim, index, (int32_t)k);
+    struct server_turn turn = {index, (int32_t)k, CAUSE_EVICTION};
+    uint32_t evicted = sim_model(sim)->evict(sim->service, &turn, &sim->door);
     if (evicted > 0) {
         fault_tell_effect(sim, k, (int32_t)index, evicted);
     }
@@ -243,7 +244,7 @@ static void node_evict(struct sim *sim, uint32_t k, uint32_t index)
 static void node_promote(struct sim *sim, uint32_t k, uint32_t index)
 {
     if (sim_node(sim, index)->up) {
-        struct sim_turn turn = {index, (int32_t)k, CAUSE_FAILOVER};
+        struct server_turn turn = {index, (int32_t)k, CAUSE_FAILOVER};
         uint32_t lost = sim_node_promote(sim, &turn, sim_fault(sim, k)->amount_ns);
         fault_tell_effect(sim, k, (int32_t)index, lost);
     }

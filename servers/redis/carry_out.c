@@ -1,5 +1,5 @@
-/* redis_command.c: what a redis-server does with a lock's commands. */
-#include "harness/sim/redis_state.h"
+/* carry_out.c: what a redis-server does with a lock's commands. */
+#include "servers/redis/state.h"
 
 #include "base/assert.h"
 #include "base/duration.h"
@@ -236,6 +236,7 @@ static bool redis_refuses(const struct redis_call *call)
     case NODE_ERROR_READONLY:
         return redis_writes(call);
     case NODE_ERROR_LOADING:
+    case NODE_ERROR_WRONGTYPE:
         return true;
     }
     UNREACHABLE();

@@ -1,14 +1,14 @@
 /*
- * redis_log.h: a base state and the writes since: what a disk or a replica does not have yet.
+ * log.h: a base state and the writes since: what a disk or a replica does not have yet.
  *
  *     base cells, write, write, write ...      the oldest writes are folded into the base
  *
- * Lives inside redis_model.c's block, by offsets.
+ * Lives inside model.c's block, by offsets.
  */
-#ifndef HARNESS_SIM_REDIS_LOG_H
-#define HARNESS_SIM_REDIS_LOG_H
+#ifndef SERVERS_REDIS_LOG_H
+#define SERVERS_REDIS_LOG_H
 
-#include "harness/sim/redis_model.h"
+#include "servers/redis/model.h"
 
 struct redis_write {
     int64_t true_ns;

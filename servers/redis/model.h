@@ -1,5 +1,5 @@
 /*
- * redis_model.h: one redis-server as locks see it: keys with a value and an expiry, fence
+ * model.h: one redis-server as locks see it: keys with a value and an expiry, fence
  * counters, a script cache, an append-only file and a replica that lags.
  *
  *     struct redis_model *model = redis_model_bytes(&shape) bytes, aligned to 16;
@@ -11,11 +11,11 @@
  * reads back is the volatile state, nothing, or a prefix of the writes since the last fsync.
  * tests/sim/test_differential.c holds it against a real server. Plain memory without pointers.
  */
-#ifndef HARNESS_SIM_REDIS_MODEL_H
-#define HARNESS_SIM_REDIS_MODEL_H
+#ifndef SERVERS_REDIS_MODEL_H
+#define SERVERS_REDIS_MODEL_H
 
-#include "harness/scenario.h"
 #include "lockcore/redis/command.h"
+#include "servers/server.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,13 +83,8 @@ uint32_t redis_model_unsynced(struct redis_model *model, int64_t true_ns);
 /* An fsync of the first `writes` of them has just come back. */
 void redis_model_synced(struct redis_model *model, uint32_t writes, int64_t true_ns);
 
-/* The process is about to stop. Which of what it knows can be read back: */
-enum redis_stop {
-    REDIS_STOP_KILLED, /* all that was written to the file, if there is one */
-    REDIS_STOP_CLEAN,  /* the same, and synced */
-    REDIS_STOP_POWER,  /* what was synced, and `kept` of the writes after it */
-};
-void redis_model_prepare_stop(struct redis_model *model, enum redis_stop how, uint32_t kept);
+/* The process is about to stop: what of what it knows can be read back? */
+void redis_model_prepare_stop(struct redis_model *model, enum server_stop how, uint32_t kept);
 
 /* What will be found of a resource; between prepare_stop and stop. */
 const struct redis_cell *redis_model_stored(const struct redis_model *model, uint32_t resource);

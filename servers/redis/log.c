@@ -1,5 +1,5 @@
-/* redis_log.c: folds writes into a base state. */
-#include "harness/sim/redis_log.h"
+/* log.c: folds writes into a base state. */
+#include "servers/redis/log.h"
 
 #include "base/assert.h"
 

@@ -1,5 +1,5 @@
-/* redis_model.c: what a redis-server keeps: keys, file, replica. */
-#include "harness/sim/redis_state.h"
+/* model.c: what a redis-server keeps: keys, file, replica. */
+#include "servers/redis/state.h"
 
 #include "base/assert.h"
 #include "base/duration.h"
@@ -124,7 +124,7 @@ const struct redis_cell *redis_model_stored(const struct redis_model *model, uin
     UNREACHABLE();
 }
 
-void redis_model_prepare_stop(struct redis_model *model, enum redis_stop how, uint32_t kept)
+void redis_model_prepare_stop(struct redis_model *model, enum server_stop how, uint32_t kept)
 {
     ASSERT(!model->stopped);
     model->unsynced = false;
@@ -132,9 +132,9 @@ void redis_model_prepare_stop(struct redis_model *model, enum redis_stop how, ui
         model->recovery = REDIS_RECOVERS_NOTHING;
         return;
     }
-    if (how != REDIS_STOP_POWER || model->fsync == FSYNC_ALWAYS) {
+    if (how != SERVER_STOP_POWER || model->fsync == FSYNC_ALWAYS) {
         model->recovery = REDIS_RECOVERS_ALL;
-        model->unsynced = how == REDIS_STOP_KILLED;
+        model->unsynced = how == SERVER_STOP_KILLED;
         return;
     }
     ASSERT(model->disk.capacity > 0);

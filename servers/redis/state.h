@@ -1,8 +1,8 @@
-/* redis_state.h: the inside of a redis_model, for the two files that know it. */
-#ifndef HARNESS_SIM_REDIS_STATE_H
-#define HARNESS_SIM_REDIS_STATE_H
+/* state.h: the inside of a redis_model, for the two files that know it. */
+#ifndef SERVERS_REDIS_STATE_H
+#define SERVERS_REDIS_STATE_H
 
-#include "harness/sim/redis_log.h"
+#include "servers/redis/log.h"
 
 /* What a stopped server will find when it starts. */
 enum redis_recovery { REDIS_RECOVERS_ALL, REDIS_RECOVERS_NOTHING, REDIS_RECOVERS_BASE };

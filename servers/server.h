@@ -1,0 +1,171 @@
+/*
+ * server.h: kinds of lock server, as the harness sees them.
+ *
+ *     servers/KIND/     what one kind is: how it behaves (its model), how its bytes read, how its
+ * processes are started servers.c         table: kind -> what it is
+ *
+ * A *node* is a process, which faults strike; a *store* holds a set of keys and casts one vote.
+ * Each node of Redis is a store of its own; all nodes of a replicated service together are one.
+ *
+ * The simulator asks a model:
+ *
+ *     world --ask, wake, stop, start, ...-->  server_model  --record, arm, answer-->  server_door
+ *
+ * A model is a step over flat memory without pointers: it neither allocates, draws, nor asks for
+ * the time. It holds the whole service, all nodes of it, so that a kind whose nodes talk to each
+ * other is no different from one whose nodes do not.
+ */
+#ifndef SERVERS_SERVER_H
+#define SERVERS_SERVER_H
+
+#include "base/clock.h"
+#include "history/event.h"
+#include "lockcore/dialect.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FSYNC_MAP(X)                                                                               \
+    X(FSYNC_NONE, "none") /* no append-only file: a restart forgets everything */                  \
+    X(FSYNC_EVERYSEC, "everysec")                                                                  \
+    X(FSYNC_ALWAYS, "always")
+
+enum fsync_setting {
+#define X(name, word) name,
+    FSYNC_MAP(X)
+#undef X
+};
+
+#define NODE_ERROR_MAP(X)                                                                          \
+    X(NODE_ERROR_OOM, "OOM")             /* writes are refused, deletions are not */               \
+    X(NODE_ERROR_READONLY, "READONLY")   /* writes and deletions are refused */                    \
+    X(NODE_ERROR_LOADING, "LOADING")     /* everything is refused */                               \
+    X(NODE_ERROR_WRONGTYPE, "WRONGTYPE") /* the same, as if the keys held something else */
+
+enum node_error {
+#define X(name, word) name,
+    NODE_ERROR_MAP(X)
+#undef X
+};
+
+/* What a service is made for. */
+struct server_shape {
+    const struct lock_dialect *dialect;
+    uint32_t node_count;
+    uint32_t client_count; /* the auditor is one more */
+    uint32_t resource_count;
+    uint32_t disk_writes_max;    /* since the last fsync; 0: power is never cut */
+    uint32_t replica_writes_max; /* not yet replicated; 0: never a failover */
+    uint8_t fsync;               /* enum fsync_setting */
+    int64_t ttl_ns;              /* that clients ask for */
+};
+
+/* A node as the world moves it: its clock, and which fault last bent it. */
+struct server_node {
+    struct clock wall;
+    int64_t jumped_ns; /* when its clock last jumped, and by which fault; -1 never */
+    int64_t bent_ns;   /* when its rate was last wrong */
+    int32_t jump_fault;
+    int32_t rate_fault;
+};
+
+/* A command at its node. Kept by a model that answers later. */
+struct server_ask {
+    uint32_t node;
+    uint32_t client;
+    uint32_t resource;
+    uint32_t connection; /* the world's: which of the link's connections it came by */
+    int64_t sent_ns;     /* when its client sent it */
+    struct lock_command command;
+};
+
+/* A node's process ends, begins or changes: for which reason. */
+struct server_turn {
+    uint32_t node;
+    int32_t fault;
+    uint8_t cause; /* enum history_cause */
+};
+
+/* Which of what it knows can be read back by a process that is about to stop. */
+enum server_stop {
+    SERVER_STOP_KILLED, /* all that was written to the file, if there is one */
+    SERVER_STOP_CLEAN,  /* the same, and synced */
+    SERVER_STOP_POWER,  /* what was synced, and `kept` of the writes after it */
+};
+
+/* What a model may see of the world and tell it, while it is being asked. */
+struct server_door {
+    int64_t true_ns;
+    const struct server_node *nodes;
+    /* Record an event at true_ns; gives its number. */
+    uint64_t (*record)(struct server_door *door, struct history_event *event);
+    /* Wake the model at a true time; replaces the wake before of this number; TIME_NEVER: never. */
+    void (*arm)(struct server_door *door, uint32_t wake, int64_t true_ns);
+    /* Answer a command, at once or later; `event` is the number of what tells of it, or
+     * SERVER_NO_EVENT. */
+    void (*answer)(struct server_door *door, const struct server_ask *ask, struct lock_reply reply,
+                   uint64_t event);
+    /* A node refused a command because of the fault that makes it refuse. */
+    void (*refused)(struct server_door *door, uint32_t node);
+};
+
+#define SERVER_NO_EVENT UINT64_MAX
+
+/* How one kind behaves in the simulator. `state` is bytes() many, aligned to 16. */
+struct server_model {
+    size_t (*bytes)(const struct server_shape *shape);
+    uint32_t (*wakes)(const struct server_shape *shape); /* how many numbers it wakes by */
+    void (*init)(void *state, const struct server_shape *shape);
+    void (*ask)(void *state, const struct server_ask *ask, struct server_door *door);
+    void (*wake)(void *state, uint32_t wake, struct server_door *door);
+    /* A node's clock was bent: what hangs on it is due at another time. */
+    void (*bent)(void *state, uint32_t node, struct server_door *door);
+    /* How many writes a power cut now could lose. */
+    uint32_t (*unsynced)(void *state, uint32_t node, struct server_door *door);
+    /* Give how many keys were lost. */
+    uint32_t (*stop)(void *state, const struct server_turn *turn, enum server_stop how,
+                     uint32_t kept, struct server_door *door);
+    void (*start)(void *state, const struct server_turn *turn, struct server_door *door);
+    /* Only where the kind has such a thing, else NULL; lint refuses the fault then. */
+    uint32_t (*promote)(void *state, const struct server_turn *turn, int64_t lag_ns,
+                        struct server_door *door);
+    uint32_t (*evict)(void *state, const struct server_turn *turn, struct server_door *door);
+    void (*refuse)(void *state, uint32_t node, const enum node_error *error); /* NULL: no longer */
+    void (*forget_scripts)(void *state, uint32_t node);
+};
+
+/* One row of the table. */
+struct server_kind {
+    const char *name; /* of `nodes.kind`, and of its dialect */
+    const struct lock_dialect *dialect;
+    const struct server_model *model;
+    bool one_store; /* all its nodes together cast one vote */
+    bool real;      /* the real world can start it; else it is in the simulator only */
+};
+
+/* The number of the kind that understands this dialect. */
+size_t server_kind_of(const struct lock_dialect *dialect);
+
+/* Whether a fault of a sort that not every kind knows can strike it. */
+bool server_kind_has(const struct server_kind *kind, enum fault_kind fault);
+
+/* The table. */
+size_t server_kind_count(void);
+const struct server_kind *server_kind_at(size_t index);
+
+/* An event about a key of one node and nobody yet. */
+static inline struct history_event server_key_event(enum history_f f, uint32_t node,
+                                                    uint32_t resource)
+{
+    return (struct history_event){
+        .kind = HISTORY_NODE,
+        .f = (uint8_t)f,
+        .process = HISTORY_NOBODY,
+        .node = (int32_t)node,
+        .fault = HISTORY_NO_FAULT,
+        .resource = resource,
+    };
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* servers.c: the table of kinds of lock server. */
+#include "servers/server.h"
+
+#include "base/assert.h"
+#include "servers/kinds.h"
+
+#define X(name) extern const struct server_kind server_kind_##name;
+SERVER_KIND_MAP(X)
+#undef X
+
+#define X(name) &server_kind_##name,
+static const struct server_kind *const kinds[] = {SERVER_KIND_MAP(X)};
+#undef X
+
+size_t server_kind_count(void)
+{
+    return sizeof kinds / sizeof kinds[0];
+}
+
+const struct server_kind *server_kind_at(size_t index)
+{
+    ASSERT(index < server_kind_count());
+    return kinds[index];
+}
+
+size_t server_kind_of(const struct lock_dialect *dialect)
+{
+    for (size_t i = 0; i < server_kind_count(); i++) {
+        if (kinds[i]->dialect == dialect) {
+            return i;
+        }
+    }
+    UNREACHABLE();
+}
+
+bool server_kind_has(const struct server_kind *kind, enum fault_kind fault)
+{
+    const struct server_model *model = kind->model;
+    return !(fault == FAULT_FAILOVER && model->promote == NULL) &&
+           !(fault == FAULT_EVICT && model->evict == NULL) &&
+           !(fault == FAULT_REFUSE_WRITES && model->refuse == NULL) &&
+           !(fault == FAULT_SCRIPT_FLUSH && model->forget_scripts == NULL) &&
+           !(fault == FAULT_POWER_LOSS && model->unsynced == NULL);
+}

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""A new kind of lock server is two folders and two rows: added to a copy of the house, counted, built and run.
+
+    python3 tests/house/run.py ./picklock
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOMS = ["base", "lockcore", "history", "servers", "harness", "checker", "cli"]
+HERE = ROOT / "tests" / "house"
+
+FILES = {"lockcore/toy/toy.c": "toy_lock.c", "lockcore/toy/toy.h": "toy_lock.h", "servers/toy/toy.c": "toy_server.c"}
+ROWS = {"lockcore/algorithms.c": ("    X(fenced_redlock)\n", "    X(fenced_redlock)                                          \\\n    X(toy)\n"),
+        "servers/kinds.h": ("#define SERVER_KIND_MAP(X) X(redis)\n", "#define SERVER_KIND_MAP(X) X(redis) X(toy)\n")}
+
+SCENARIO = """version: 1
+name: {name}
+lock: {{algorithm: {algorithm}, ttl: 1s}}
+nodes: {{{nodes}}}
+clients: {{count: 3, sections: 4}}
+{faults}
+expect:
+  exclusion: pass
+"""
+
+
+class Toy(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.house = pathlib.Path(tempfile.mkdtemp(prefix="picklock-house-"))
+        for name in [*ROOMS, "tools", "docs"]:
+            shutil.copytree(ROOT / name, cls.house / name)
+        shutil.copy2(ROOT / "Makefile", cls.house)
+        built = ROOT / "build" / "default"
+        for name in ROOMS + ["include"]:
+            if (built / name).is_dir():
+                shutil.copytree(built / name, cls.house / "build" / "default" / name)
+        for place, source in FILES.items():
+            (cls.house / place).parent.mkdir(exist_ok=True)
+            shutil.copy(HERE / source, cls.house / place)
+        for place, (before, after) in ROWS.items():
+            text = (cls.house / place).read_text()
+            assert text.count(before) == 1, f"{place} has no row to add one behind"
+            (cls.house / place).write_text(text.replace(before, after))
+        clean = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+        made = subprocess.run(["make", "-s", "-j2", "BUILD=build/default", "build/default/picklock"], cwd=cls.house, env=clean,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert made.returncode == 0, made.stdout
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.house)
+
+    def picklock(self, *arguments, code=0):
+        done = subprocess.run([self.house / "build/default/picklock", *arguments], cwd=self.house, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def file(self, name, **parts):
+        parts = {"algorithm": "toy", "nodes": "kind: toy, count: 1", "faults": "", **parts}
+        (self.house / f"{name}.yaml").write_text(SCENARIO.format(name=name, **parts))
+        return f"{name}.yaml"
+
+    def test_it_cost_two_folders_and_two_rows(self):
+        new, rows = [], 0
+        for room in ROOMS:
+            for path in sorted((self.house / room).rglob("*")):
+                old = ROOT / path.relative_to(self.house)
+                if path.is_file() and not old.exists():
+                    new.append(str(path.relative_to(self.house)))
+                elif path.is_file() and old.read_bytes() != path.read_bytes():
+                    rows += 1
+        self.assertEqual(sorted({os.path.dirname(path) for path in new}), ["lockcore/toy", "servers/toy"])
+        self.assertEqual(rows, 2)
+
+    def test_it_runs_and_is_judged(self):
+        done = self.picklock("run", self.file("toy-alone"), "--seeds", "1..50", "--json")
+        self.assertIn('"exclusion":{"verdict":"pass"', done.stdout.replace(" ", ""))
+
+    def test_faults_strike_it(self):
+        fault = 'faults:\n  - {on: "client 1 after_granted", do: pause, for: 3s}'
+        done = self.picklock("run", self.file("toy-paused", faults=fault), code=1)
+        self.assertIn("assumption", done.stdout + done.stderr)
+        crash = "faults:\n  - {at: 20ms, do: crash, target: node 1, for: 100ms}"
+        self.picklock("run", self.file("toy-crashed", faults=crash), "--seeds", "1..20")
+
+    def test_an_algorithm_of_another_kind_is_refused(self):
+        done = self.picklock("lint", self.file("toy-redlock", algorithm="single"), code=4)
+        self.assertIn("single speaks to redis servers, and these are toy", done.stderr)
+
+    def test_the_kind_may_be_left_out(self):
+        self.assertIn("kind: toy", self.picklock("lint", "--print", self.file("toy-short", nodes="count: 1")).stdout)
+
+    def test_a_fault_that_it_cannot_have_is_refused(self):
+        fault = "faults:\n  - {at: 20ms, do: evict, target: node 1}"
+        done = self.picklock("lint", self.file("toy-evicted", faults=fault), code=4)
+        self.assertIn("evict is nothing that can strike toy servers", done.stderr)
+
+    def test_the_real_world_says_that_it_has_none(self):
+        done = self.picklock("run", self.file("toy-real"), "--world", "real", code=4)
+        self.assertIn("toy servers are in the simulator only", done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    sys.argv = sys.argv[:1]
+    unittest.main()
