@@ -222,6 +222,8 @@ static void actor_client_effect(struct actor_call *call, const struct client_eff
         call->actor->at_probe = true;
         actor_probe(call, (enum probe_point)effect->point);
         return;
+    case CLIENT_EFFECT_CANCEL:
+        return; /* nobody who can be asked this way: a scenario that cancels needs a library */
     case CLIENT_EFFECT_DONE:
         (void)actor_effect(call, ACTOR_EFFECT_DONE);
         return;

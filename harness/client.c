@@ -98,6 +98,10 @@ static void client_acquire(struct client_call *call)
     }
     client_record(call, HISTORY_OP, HISTORY_INVOKE, HISTORY_ACQUIRE);
     client_ask(call, CLIENT_STATE_ACQUIRING, HISTORY_ACQUIRE);
+    call->effects->list[call->effects->count - 1].deadline_ns = call->program->deadline_ns;
+    if (call->program->cancel_after_ns > 0) {
+        client_wake(call, call->event->now_ns + call->program->cancel_after_ns);
+    }
 }
 
 static void client_next_section(struct client_call *call)
@@ -118,6 +122,20 @@ static void client_release(struct client_call *call)
     client_ask(call, CLIENT_STATE_RELEASING, HISTORY_RELEASE);
 }
 
+/* The end that the lock promised, if it did. */
+static void client_promise(struct history_event *record, const struct client_event *event)
+{
+    if (!event->has_until) {
+        return;
+    }
+    record->flags |= HISTORY_HAS_UNTIL;
+    record->until_ns = event->until_ns;
+    if (event->until_least_ns != 0 && event->until_least_ns != event->until_ns) {
+        record->flags |= HISTORY_HAS_UNTIL_LEAST;
+        record->until_least_ns = event->until_least_ns;
+    }
+}
+
 static void client_told_acquire(struct client_call *call)
 {
     struct client *client = call->client;
@@ -134,10 +152,7 @@ static void client_told_acquire(struct client_call *call)
     client->lost = false;
     struct history_event *record =
         client_record_held(call, HISTORY_OP, HISTORY_OK, HISTORY_ACQUIRE);
-    if (event->has_until) {
-        record->flags |= HISTORY_HAS_UNTIL;
-        record->until_ns = event->until_ns;
-    }
+    client_promise(record, event);
     client_probe(call, CLIENT_STATE_GRANTED, PROBE_AFTER_GRANTED);
 }
 
@@ -165,11 +180,12 @@ static void client_hold(struct client_call *call)
     int64_t now_ns = call->event->now_ns;
     int64_t write_ns = client_write_due(call);
     int64_t leave_ns = client->enter_ns + call->program->hold_ns;
-    if (client->lost && call->program->leave_on_lost) {
+    bool extends = !client->lost || call->program->on_lost == ON_LOST_EXTEND;
+    if (client->lost && call->program->on_lost == ON_LOST_LEAVE) {
         client_leave(call);
         return;
     }
-    if (client->extend_ns <= now_ns && !client->lost) {
+    if (client->extend_ns <= now_ns && extends) {
         client_probe(call, CLIENT_STATE_OVERDUE, PROBE_BEFORE_EXTEND);
         return;
     }
@@ -188,7 +204,7 @@ static void client_hold(struct client_call *call)
     }
     client_go(call, CLIENT_STATE_HOLDING);
     int64_t wake_ns = write_ns != TIME_NEVER ? write_ns : leave_ns;
-    if (!client->lost && client->extend_ns < wake_ns) {
+    if (extends && client->extend_ns < wake_ns) {
         wake_ns = client->extend_ns;
     }
     client_wake(call, wake_ns);
@@ -202,6 +218,7 @@ static void client_enter(struct client_call *call)
         return;
     }
     client->enter_ns = call->event->now_ns;
+    client->releases_left = call->program->releases;
     client->writes_left = call->program->writes;
     client->extend_ns = call->program->extend_every_ns > 0
                             ? client->enter_ns + call->program->extend_every_ns
@@ -270,9 +287,8 @@ static void client_told_extend(struct client_call *call)
     struct history_event *record = client_record_held(
         call, HISTORY_OP, client_outcome_type((enum client_outcome)event->outcome), HISTORY_EXTEND);
     record->cause = event->cause;
-    if (event->outcome == OUTCOME_OK && event->has_until) {
-        record->flags |= HISTORY_HAS_UNTIL;
-        record->until_ns = event->until_ns;
+    if (event->outcome == OUTCOME_OK) {
+        client_promise(record, event);
     }
     call->client->extend_ns = event->now_ns + call->program->extend_every_ns;
     client_probe(call, CLIENT_STATE_EXTENDED, PROBE_AFTER_EXTEND);
@@ -284,6 +300,10 @@ static void client_told_release(struct client_call *call)
     client_record_held(call, HISTORY_OP, client_outcome_type((enum client_outcome)event->outcome),
                        HISTORY_RELEASE)
         ->cause = event->cause;
+    if (--call->client->releases_left > 0) {
+        client_release(call);
+        return;
+    }
     call->client->sections_left--;
     client_probe(call, CLIENT_STATE_RELEASED, PROBE_AFTER_RELEASE);
 }
@@ -361,6 +381,9 @@ static void client_woken(struct client_call *call)
         client_acquire(call);
     } else if (call->client->state == CLIENT_STATE_HOLDING) {
         client_hold(call);
+    } else if (call->client->state == CLIENT_STATE_ACQUIRING &&
+               call->program->cancel_after_ns > 0) {
+        (void)client_effect(call, CLIENT_EFFECT_CANCEL);
     }
     /* Elsewhere the wake is an old one: something else came first. */
 }
@@ -381,7 +404,10 @@ void client_program_init(struct client_program *program, const struct plan *plan
     program->think_ns = scenario->think_ns;
     program->think_jitter_ns = scenario->think_jitter_ns;
     program->extend_every_ns = scenario->extend_every_ns;
-    program->leave_on_lost = scenario->leave_on_lost;
+    program->on_lost = scenario->on_lost;
+    program->releases = scenario->releases;
+    program->deadline_ns = scenario->deadline_ns;
+    program->cancel_after_ns = scenario->cancel_after_ns;
 }
 
 void client_init(struct client *client, const struct client_program *program, int32_t index,

@@ -31,7 +31,8 @@ struct client_event {
     uint8_t cause;    /* TOLD, STORE: enum history_cause of a failure */
     bool has_until;   /* TOLD ok: the lock promised an end */
     int64_t now_ns;   /* the client's monotonic clock */
-    int64_t until_ns; /* TOLD ok of acquire, extend: the promised end on the client's clock */
+    int64_t until_ns; /* TOLD ok of acquire, extend: the promised end on the client's clock ... */
+    int64_t until_least_ns;     /* ... and its earliest reading; 0: it is exact */
     struct history_value value; /* TOLD ok of acquire */
     int64_t fence;              /* TOLD ok of acquire: > 0, or 0 */
     int64_t version;            /* STORE: after a write, or seen by a read */
@@ -44,6 +45,8 @@ enum client_effect_type {
     CLIENT_EFFECT_RECORD, /* `record`; the world sets time, index, process and until_ns in true
                              time (record.until_ns is on the client's clock) */
     CLIENT_EFFECT_PROBE,  /* `point` is passed */
+    CLIENT_EFFECT_CANCEL, /* the acquire that is under way is given up; its own answer comes all
+                             the same */
     CLIENT_EFFECT_DONE,   /* the program is finished */
 };
 
@@ -53,6 +56,7 @@ struct client_effect {
     uint8_t point;               /* PROBE: enum probe_point */
     uint32_t resource;           /* ASK, STORE */
     int64_t at_ns;               /* WAKE */
+    int64_t deadline_ns;         /* ASK acquire: it is to be answered within this; 0: no limit */
     struct history_value value;  /* STORE */
     int64_t fence;               /* STORE */
     int64_t basis;               /* STORE write: the version read before */
@@ -75,7 +79,10 @@ struct client_program {
     int64_t think_ns;
     int64_t think_jitter_ns;
     int64_t extend_every_ns;
-    bool leave_on_lost;
+    int32_t releases;
+    int64_t deadline_ns;     /* of an acquire; 0: none */
+    int64_t cancel_after_ns; /* 0: never */
+    uint8_t on_lost;         /* enum on_lost */
     bool audit; /* the auditor: acquires each resource in turn, asking until granted; releases */
 };
 
@@ -106,6 +113,7 @@ struct client {
     int32_t index;
     int32_t sections_left; /* a section counts once it was granted; refusals do not */
     int32_t writes_left;
+    int32_t releases_left; /* of this section */
     uint32_t resource;
     int64_t enter_ns;  /* when the section began, client's clock; the writes are spread from here */
     int64_t extend_ns; /* when the next extension is due; TIME_NEVER if none */

@@ -209,6 +209,10 @@ static void walk_fallbacks(struct scenario_walk *walk)
             scenario->node_count = algorithm->nodes_max;
         }
     }
+    if (scenario->algorithm[0] != '\0' && walk_place(walk, "nodes.kind") == NULL) {
+        const struct lock_algorithm *algorithm = lock_algorithm_at(scenario->lock.algorithm);
+        scenario->node_kind = (uint8_t)server_kind_of(algorithm->dialect);
+    }
     scenario->lock.node_count = (uint8_t)scenario->node_count;
     scenario->random.present = walk_place(walk, "faults.random") != NULL;
     if (!scenario->random.present) {
@@ -311,6 +315,7 @@ static void walk_expects(struct scenario_walk *walk)
     if (map == NULL || map->kind != DOCUMENT_MAP) {
         return;
     }
+    scenario->expect_line = map->key_place.line;
     if (map->child == NULL) {
         problem_say(&walk->problems, map->place,
                     "expect is empty: a scenario must expect something");

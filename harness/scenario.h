@@ -12,10 +12,12 @@
 #define HARNESS_SCENARIO_H
 
 #include "base/arena.h"
+#include "base/duration.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "history/event.h"
 #include "lockcore/dialect.h"
+#include "servers/server.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,17 +106,6 @@ enum partition_mode {
 
 enum { DIRECTION_REQUEST = 1, DIRECTION_REPLY = 2, DIRECTION_BOTH = 3 };
 
-#define NODE_ERROR_MAP(X)                                                                          \
-    X(NODE_ERROR_OOM, "OOM")           /* writes are refused, deletions are not */                 \
-    X(NODE_ERROR_READONLY, "READONLY") /* writes and deletions are refused */                      \
-    X(NODE_ERROR_LOADING, "LOADING")   /* everything is refused */
-
-enum node_error {
-#define X(name, word) name,
-    NODE_ERROR_MAP(X)
-#undef X
-};
-
 struct fault {
     uint8_t kind;      /* enum fault_kind */
     uint8_t mode;      /* PARTITION: enum partition_mode */
@@ -167,14 +158,15 @@ int64_t fault_asked(const struct fault *fault);
 int32_t fault_one_client(const struct fault *fault);
 int32_t fault_one_node(const struct fault *fault);
 
-#define FSYNC_MAP(X)                                                                               \
-    X(FSYNC_NONE, "none") /* no append-only file: a restart forgets everything */                  \
-    X(FSYNC_EVERYSEC, "everysec")                                                                  \
-    X(FSYNC_ALWAYS, "always")
+/* What a client does that is told that its lock was lost. */
+#define ON_LOST_MAP(X)                                                                             \
+    X(ON_LOST_FINISH, "finish") /* finishes its section, as most programs do */                    \
+    X(ON_LOST_LEAVE, "leave")   /* leaves it at once */                                            \
+    X(ON_LOST_EXTEND, "extend") /* finishes it, and goes on asking for more time */
 
-enum fsync_setting {
+enum on_lost {
 #define X(name, word) name,
-    FSYNC_MAP(X)
+    ON_LOST_MAP(X)
 #undef X
 };
 
@@ -200,12 +192,14 @@ struct scenario {
     char about[SCENARIO_TEXT_BYTES];
     char source[SCENARIO_TEXT_BYTES];
     char path[SCENARIO_TEXT_BYTES];
+    uint16_t needs; /* bit n: enum history_declares; without them it does not apply to a lock */
 
     struct lock_config lock;
     char algorithm[SCENARIO_NAME_BYTES];
 
     int32_t node_count;
-    uint8_t fsync; /* enum fsync_setting */
+    uint8_t node_kind; /* of servers/kinds.h */
+    uint8_t fsync;     /* enum fsync_setting */
 
     int32_t client_count;
     int32_t resource_count;
@@ -215,7 +209,10 @@ struct scenario {
     int64_t think_ns;        /* before each acquire, ... */
     int64_t think_jitter_ns; /* ... and up to this much more */
     int64_t extend_every_ns; /* 0: never extends */
-    bool leave_on_lost;      /* on_lost: leave; else it finishes its section, as most programs do */
+    uint8_t on_lost;         /* enum on_lost */
+    int32_t releases;        /* of each section: >= 1 */
+    int64_t deadline_ns;     /* an acquire must be answered within this; 0: no limit */
+    int64_t cancel_after_ns; /* gives up an acquire that is not answered after this; 0: never */
 
     bool fence_check; /* guarded store: refuses older fences */
     bool value_check; /* guarded store: refuses a value that is not the last that read it */
@@ -231,13 +228,17 @@ struct scenario {
 
     size_t expect_count;
     struct expectation expects[SCENARIO_EXPECTS_MAX];
+    uint32_t expect_line; /* of the key above them */
 };
 
 /* A scenario with nothing left open: `faults` is what will strike, `random` is absent. */
+#define STRESS_NS_MAX (10 * NS_PER_S)
+
 struct plan {
     struct scenario scenario;
     uint64_t seed;
-    bool drawn; /* the faults are drawn ones: not each of them needs to strike */
+    bool drawn;        /* the faults are drawn ones: not each of them needs to strike */
+    int64_t stress_ns; /* sim: messages and steps are put off by up to this much; 0: nothing is */
 };
 
 /* The checks that `expect` may name: the harness does not know the checker. */
@@ -277,6 +278,9 @@ MUST_USE struct result scenario_parse(const struct scenario_source *source, stru
 
 /* Print in canonical form; parses back to the same scenario. */
 void scenario_print(const struct scenario *scenario, struct text *text);
+
+/* One fault as its line in the file: "{at: 1s, do: crash, target: node 3}". */
+void fault_print(const struct scenario *scenario, const struct fault *fault, struct text *text);
 
 /* Print the JSON schema (draft-07) of scenario files, for editors; checks may be NULL. */
 void scenario_schema_print(const struct scenario_checks *checks, struct text *text);

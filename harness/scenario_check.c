@@ -40,7 +40,8 @@ static void trigger_check(struct problems *problems, const struct document *part
         return;
     }
     bool command = trigger->kind == TRIGGER_COMMAND || trigger->kind == TRIGGER_ARRIVAL;
-    bool unasked = lock_algorithm_at(scenario->lock.algorithm)->extends_unasked;
+    bool unasked = lock_algorithm_at(scenario->lock.algorithm)->extends_unasked ||
+                   (scenario->needs >> DECLARES_RENEW & 1u) != 0;
     if (command && !unasked && trigger->role == ROLE_EXTEND && scenario->extend_every_ns == 0) {
         problem_say(problems, part->place,
                     "nobody ever extends: clients.extend_every is 0s, so this never happens");
@@ -106,16 +107,17 @@ void fault_check(struct problems *problems, const struct fault_places *places,
     trigger_check(problems, places->keys[FAULT_KEY_UNTIL], scenario, &fault->until);
     until_check(problems, places->keys[FAULT_KEY_UNTIL], fault);
     shape_check(problems, places->keys[FAULT_KEY_SHAPE], scenario, fault);
+    const struct server_kind *kind = server_kind_at(scenario->node_kind);
+    const struct document *what = places->keys[FAULT_KEY_DO];
+    if (what != NULL && !server_kind_has(kind, (enum fault_kind)fault->kind)) {
+        problem_say(problems, what->place, "%s is nothing that can strike %s servers",
+                    fault_kind_name((enum fault_kind)fault->kind), kind->name);
+    }
 }
 
 static const struct document *place_of(const struct document *const *places, const char *path)
 {
-    for (size_t i = 0; i < scenario_key_count; i++) {
-        if (strcmp(scenario_keys[i].path, path) == 0) {
-            return places[i];
-        }
-    }
-    UNREACHABLE();
+    return places[scenario_key_index(path)];
 }
 
 /* The place of the first of two keys that stands in the file. */
@@ -140,6 +142,12 @@ static void algorithm_check(struct problems *problems, const struct document *co
         problem_say(problems, place_of_either(places, "nodes.count", "lock.algorithm"),
                     "%s runs on %d to %d nodes; here are %d", algorithm->name, algorithm->nodes_min,
                     algorithm->nodes_max, scenario->node_count);
+    }
+    const struct server_kind *kind = server_kind_at(scenario->node_kind);
+    if (kind->dialect != algorithm->dialect) {
+        problem_say(problems, place_of_either(places, "nodes.kind", "lock.algorithm"),
+                    "%s speaks to %s servers, and these are %s", algorithm->name,
+                    server_kind_at(server_kind_of(algorithm->dialect))->name, kind->name);
     }
     const struct document *fence = place_of(places, "store.fence_check");
     if (scenario->fence_check && !algorithm->fenced) {
@@ -187,12 +195,33 @@ static void random_check(struct problems *problems, const struct document *const
     }
 }
 
+/* What only some libraries can do must be said to be needed. */
+static void needs_check(struct problems *problems, const struct document *const *places,
+                        const struct scenario *scenario)
+{
+    static const struct {
+        const char *key;
+        const char *word;
+        uint8_t need;
+    } rows[] = {{"clients.deadline", "deadline", DECLARES_DEADLINE},
+                {"clients.cancel_after", "cancel", DECLARES_CANCEL}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct document *part = place_of(places, rows[i].key);
+        bool asked = i == 0 ? scenario->deadline_ns > 0 : scenario->cancel_after_ns > 0;
+        if (part != NULL && asked && (scenario->needs >> rows[i].need & 1u) == 0) {
+            problem_say(problems, part->place,
+                        "not every lock can do this; say \"needs: [%s]\" as well", rows[i].word);
+        }
+    }
+}
+
 void scenario_check(struct problems *problems, const struct document *const *places,
                     const struct scenario *scenario)
 {
     name_check(problems, places, scenario);
     algorithm_check(problems, places, scenario);
     random_check(problems, places, scenario);
+    needs_check(problems, places, scenario);
     if (scenario->lock.node_timeout_ns >= scenario->lock.ttl_ns) {
         problem_say(problems, place_of_either(places, "lock.node_timeout", "lock.ttl"),
                     "lock.node_timeout must be less than lock.ttl, and should be small beside it");

@@ -65,6 +65,16 @@ const struct key_word *key_word_find(const struct key_word *words, const char *n
     return NULL;
 }
 
+size_t scenario_key_index(const char *path)
+{
+    for (size_t i = 0; i < scenario_key_count; i++) {
+        if (strcmp(scenario_keys[i].path, path) == 0) {
+            return i;
+        }
+    }
+    UNREACHABLE();
+}
+
 static enum fault_key fault_key_find(const char *word, size_t bytes)
 {
     for (uint32_t k = 0; k < FAULT_KEYS; k++) {

@@ -40,6 +40,12 @@ static void plan_scale(struct scenario *scenario, int64_t scale_ppm)
     scenario->hold_ns = scale(scenario->hold_ns, scale_ppm);
     scenario->think_ns = scale(scenario->think_ns, scale_ppm);
     scenario->think_jitter_ns = scale(scenario->think_jitter_ns, scale_ppm);
+    if (scenario->deadline_ns > 0) {
+        scenario->deadline_ns = scale_at_least(scenario->deadline_ns, scale_ppm, 1);
+    }
+    if (scenario->cancel_after_ns > 0) {
+        scenario->cancel_after_ns = scale_at_least(scenario->cancel_after_ns, scale_ppm, 1);
+    }
     if (scenario->extend_every_ns > 0) {
         scenario->extend_every_ns = scale_at_least(scenario->extend_every_ns, scale_ppm, 1);
     }
@@ -111,6 +117,7 @@ void scenario_plan(const struct scenario *scenario, uint64_t seed, int64_t time_
     plan->scenario = *scenario;
     plan->seed = seed;
     plan->drawn = scenario->random.present;
+    plan->stress_ns = 0;
     if (scenario->random.present) {
         random_faults_draw(&plan->scenario, seed);
     }

@@ -126,15 +126,14 @@ static void fault_end_print(const struct fault *fault, struct text *text)
     }
 }
 
-static void fault_print(const struct scenario *scenario, const struct fault *fault,
-                        struct text *text)
+void fault_print(const struct scenario *scenario, const struct fault *fault, struct text *text)
 {
     static const enum fault_key values[] = {
         FAULT_KEY_COMMAND, FAULT_KEY_DIRECTION, FAULT_KEY_MODE,  FAULT_KEY_ERROR,  FAULT_KEY_BY,
         FAULT_KEY_RATE,    FAULT_KEY_LAG,       FAULT_KEY_DELAY, FAULT_KEY_JITTER,
     };
     struct fault_rule rule = fault_rule_of((enum fault_kind)fault->kind);
-    text_add(text, "  - {");
+    text_add(text, "{");
     if (fault->start.kind == TRIGGER_TIME) {
         fault_value_print(fault, FAULT_KEY_AT, text);
     } else {
@@ -150,7 +149,7 @@ static void fault_print(const struct scenario *scenario, const struct fault *fau
         }
     }
     fault_end_print(fault, text);
-    text_add(text, "}\n");
+    text_add(text, "}");
 }
 
 static void expects_print(const struct scenario *scenario, struct text *text)
@@ -173,13 +172,19 @@ void scenario_print(const struct scenario *scenario, struct text *text)
     text_print_quoted(scenario->about, text);
     text_add(text, "source: ");
     text_print_quoted(scenario->source, text);
+    if (scenario->needs != 0) {
+        const struct scenario_key *needs = &scenario_keys[scenario_key_index("needs")];
+        text_add(text, "needs: ");
+        key_value_print(needs, key_get(needs, scenario), text);
+        text_add(text, "\n");
+    }
     text_add(text, "lock: {algorithm: %s, ", scenario->algorithm);
     map_print(scenario, "lock", text);
     text_add(text, ", retry: {");
     map_print(scenario, "lock.retry", text);
     text_add(text, "}, extend: {");
     map_print(scenario, "lock.extend", text);
-    text_add(text, "}}\nnodes: {kind: redis, ");
+    text_add(text, "}}\nnodes: {");
     map_print(scenario, "nodes", text);
     text_add(text, "}\nclients: {");
     map_print(scenario, "clients", text);
@@ -197,7 +202,9 @@ void scenario_print(const struct scenario *scenario, struct text *text)
         text_add(text, scenario->fault_count == 0 ? "\nfaults: []\n" : "\nfaults:\n");
     }
     for (size_t i = 0; i < scenario->fault_count; i++) {
+        text_add(text, "  - ");
         fault_print(scenario, &scenario->faults[i], text);
+        text_add(text, "\n");
     }
     expects_print(scenario, text);
 }

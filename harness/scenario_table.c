@@ -2,6 +2,7 @@
 #include "harness/scenario_table.h"
 
 #include "base/duration.h"
+#include "servers/kinds.h"
 
 #define FIELD(name)       sizeof(((struct scenario *)0)->name), offsetof(struct scenario, name)
 #define FAULT_FIELD(name) sizeof(((struct fault *)0)->name), offsetof(struct fault, name)
@@ -9,12 +10,14 @@
 
 #define HOUR_NS (3600 * NS_PER_S)
 
-static const struct key_word node_kind_words[] = {{"redis", 0}, {NULL, 0}};
-
+#define X(name) {#name, SERVER_KIND_##name},
+static const struct key_word node_kind_words[] = {SERVER_KIND_MAP(X){NULL, 0}};
+#undef X
 #define X(name, word) {word, name},
 static const struct key_word fsync_words[] = {FSYNC_MAP(X){NULL, 0}};
 static const struct key_word mode_words[] = {PARTITION_MODE_MAP(X){NULL, 0}};
 static const struct key_word error_words[] = {NODE_ERROR_MAP(X){NULL, 0}};
+static const struct key_word on_lost_words[] = {ON_LOST_MAP(X){NULL, 0}};
 static const struct key_word shape_words[] = {PARTITION_SHAPE_MAP(X){NULL, 0}};
 const struct key_word probe_words[] = {PROBE_MAP(X){NULL, 0}};
 const struct key_word role_words[] = {COMMAND_ROLE_MAP(X){NULL, 0}};
@@ -22,8 +25,10 @@ const struct key_word role_words[] = {COMMAND_ROLE_MAP(X){NULL, 0}};
 #define X(name, word, nature, life, unit, keys) {word, name},
 const struct key_word fault_kind_words[] = {HISTORY_FAULT_MAP(X){NULL, 0}};
 #undef X
+#define X(name, word) {word, name},
+const struct key_word needs_words[] = {HISTORY_DECLARES_MAP(X){NULL, 0}};
+#undef X
 
-static const struct key_word on_lost_words[] = {{"finish", 0}, {"leave", 1}, {NULL, 0}};
 static const struct key_word direction_words[] = {{"request", DIRECTION_REQUEST},
                                                   {"reply", DIRECTION_REPLY},
                                                   {"both", DIRECTION_BOTH},
@@ -37,6 +42,9 @@ const struct scenario_key scenario_keys[] = {
      SCENARIO_TEXT_BYTES - 1, 0, NULL},
     {"source", "where it comes from: a paper, an issue", "empty", KEY_TEXT, NO_FIELD, 0,
      SCENARIO_TEXT_BYTES - 1, 0, NULL},
+
+    {"needs", "what the lock must declare; this does not apply to one that lacks any of it",
+     "nothing", KEY_WORDS, FIELD(needs), 0, 0, 0, needs_words},
 
     {"lock", "the lock under test", NULL, KEY_MAP, NO_FIELD, 0, 0, 0, NULL},
     {"lock.algorithm", "its name, as `picklock list` shows it", NULL, KEY_ALGORITHM, NO_FIELD, 0, 0,
@@ -60,7 +68,8 @@ const struct scenario_key scenario_keys[] = {
      FIELD(lock.extend_count), 0, 60000, 3, NULL},
 
     {"nodes", "the lock servers", "its defaults", KEY_MAP, NO_FIELD, 0, 0, 0, NULL},
-    {"nodes.kind", "what they are", "redis", KEY_WORD, NO_FIELD, 0, 0, 0, node_kind_words},
+    {"nodes.kind", "what they are", "what the algorithm speaks to", KEY_WORD, FIELD(node_kind), 0,
+     0, SERVER_KIND_redis, node_kind_words},
     {"nodes.count", "how many; the algorithm may allow fewer", "5, or the algorithm's most",
      KEY_COUNT, FIELD(node_count), 1, LOCK_NODES_MAX, 5, NULL},
     {"nodes.fsync", "the append-only file: none, synced every second, synced before each reply",
@@ -88,8 +97,19 @@ const struct scenario_key scenario_keys[] = {
      FIELD(writes), 0, 1000, 1, NULL},
     {"clients.extend_every", "asks for more time this often; 0s: never", "0s", KEY_DURATION,
      FIELD(extend_every_ns), 0, 24 * HOUR_NS, 0, NULL},
-    {"clients.on_lost", "when told that the lock was lost: finish the section, or leave it",
-     "finish", KEY_WORD, FIELD(leave_on_lost), 0, 0, 0, on_lost_words},
+    {"clients.on_lost",
+     "when told that the lock was lost: finish the section, leave it, or finish it and ask for "
+     "more "
+     "time all the same",
+     "finish", KEY_WORD, FIELD(on_lost), 0, 0, 0, on_lost_words},
+    {"clients.releases",
+     "how often each grant is released; more than once is a mistake of programs", "1", KEY_COUNT,
+     FIELD(releases), 1, 8, 1, NULL},
+    {"clients.deadline", "an acquire must be answered within this; needs: [deadline]; 0s: no limit",
+     "0s", KEY_DURATION, FIELD(deadline_ns), 0, HOUR_NS, 0, NULL},
+    {"clients.cancel_after",
+     "an acquire that is not answered after this is given up; needs: [cancel]; 0s: never", "0s",
+     KEY_DURATION, FIELD(cancel_after_ns), 0, HOUR_NS, 0, NULL},
 
     {"store", "the guarded store that holders read and write", "its defaults", KEY_MAP, NO_FIELD, 0,
      0, 0, NULL},

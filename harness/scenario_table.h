@@ -56,6 +56,9 @@ struct scenario_key {
 extern const struct scenario_key scenario_keys[];
 extern const size_t scenario_key_count;
 
+/* Index of the row with this path, which must exist. */
+size_t scenario_key_index(const char *path);
+
 /* Keys of a fault; the order is that of fault_keys and of the canonical print. */
 enum fault_key {
     FAULT_KEY_AT,
@@ -101,6 +104,7 @@ struct familiar_word {
 extern const struct familiar_word familiar_words[]; /* ends with a NULL word */
 
 extern const struct key_word fault_kind_words[];
+extern const struct key_word needs_words[];
 extern const struct key_word probe_words[];
 extern const struct key_word role_words[];
 

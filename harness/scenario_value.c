@@ -236,16 +236,18 @@ static bool words_parse(struct problems *problems, const struct scenario_key *ke
     if (!part_is(problems, part, DOCUMENT_LIST, key->path)) {
         return false;
     }
+    const char *noun = key->words == fault_kind_words ? "fault" : "need";
     bool good = true;
     *value = 0;
     for (const struct document *child = part->child; child != NULL; child = child->next) {
-        if (!part_is(problems, child, DOCUMENT_WORD, "a kind of fault")) {
+        if (!part_is(problems, child, DOCUMENT_WORD,
+                     key->words == fault_kind_words ? "a kind of fault" : "a need")) {
             good = false;
             continue;
         }
         const struct key_word *word = key_word_find(key->words, child->word);
         if (word == NULL || (key->words == fault_kind_words && word->value == FAULT_NONE)) {
-            word_refuse(problems, child->place, "fault", child->word, key->words);
+            word_refuse(problems, child->place, noun, child->word, key->words);
             good = false;
             continue;
         }

@@ -10,6 +10,7 @@
 #ifndef HARNESS_WORLD_H
 #define HARNESS_WORLD_H
 
+#include "harness/cluster.h"
 #include "harness/scenario.h"
 
 /*
@@ -31,6 +32,8 @@ struct world_options {
     const char *adapter;       /* command line of an adapter, or NULL for our own core; real only */
     const char *run_directory; /* exists, empty, the world's to fill; real only */
     const char *program;       /* path of the picklock binary; real only */
+    const char *server;        /* the redis-server of nodes that are ours, or NULL; real only */
+    const struct cluster *cluster; /* nodes that are there already, or NULL; real only */
     bool verbose;
 };
 

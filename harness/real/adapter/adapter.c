@@ -3,8 +3,8 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
-#include "base/foreign.h"
 #include "harness/real/adapter/adapter_inner.h"
+#include "harness/real/process/lateness.h"
 #include "harness/real/process/process.h"
 
 #include <errno.h>
@@ -15,154 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COMMAND_BYTES_MAX = 4096, SHOWN_BYTES_MAX = 80 };
-
-/* ---- its end ---- */
-
-/* Its output ended though nobody asked it to. */
-static void adapter_died(struct adapter_client *client)
-{
-    int status = 0;
-    char memory[WHY_BYTES];
-    struct text how = text_over(memory, sizeof memory);
-    for (int i = 0; i < ADAPTER_GOODBYE_MS && !process_ended(client->pid, &status); i++) {
-        if (i + 1 == ADAPTER_GOODBYE_MS) {
-            adapter_fail(client, "closed its output after line %llu and went on running",
-                         (unsigned long long)client->line_number);
-            return;
-        }
-        (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
-    }
-    client->pid = 0;
-    process_explain(status, "/dev/null", &how);
-    adapter_fail(client, "died after line %llu of its output (%s), %s",
-                 (unsigned long long)client->line_number, how.data,
-                 client->state == ADAPTER_STARTING ? "before it answered init"
-                 : client->asked                   ? "with a request unanswered"
-                                                   : "without being asked to");
-}
-
-/* ---- lines ---- */
-
-void adapter_write(struct adapter_client *client, const char *line, size_t bytes)
-{
-    if (client->input < 0) {
-        return;
-    }
-    ssize_t written = write(client->input, line, bytes);
-    if (written != (ssize_t)bytes && (written >= 0 || errno == EAGAIN)) {
-        adapter_fail(client, "does not read its input");
-    }
-    /* Else it is dead: the end of its output tells. */
-}
-
-/* The whole line as text, shortened, for a sentence. */
-static void line_shown(const char *line, size_t bytes, struct text *shown)
-{
-    size_t count = bytes < SHOWN_BYTES_MAX ? bytes : SHOWN_BYTES_MAX;
-    text_add_foreign(shown, line, count);
-    text_add(shown, "%s", bytes > count ? "..." : "");
-}
-
-static void adapter_answered(struct adapter_client *client, const struct adapter_answer *answer)
-{
-    const struct adapter_callbacks *callbacks = &client->adapter->options.callbacks;
-    if (client->state == ADAPTER_STARTING) {
-        client->asked = false;
-        if (answer->type != ANSWER_OK || answer->id != 0) {
-            adapter_fail(client, "line %llu: init was not answered with ok",
-                         (unsigned long long)client->line_number);
-            return;
-        }
-        client->state = ADAPTER_READY;
-        callbacks->ready(callbacks->data, client->index,
-                         answer->library[0] != '\0' ? answer->library : "unnamed library");
-        return;
-    }
-    int64_t late_ns = adapter_program_late_ns(client);
-    if (adapter_stands(client) || late_ns > 0) {
-        client->answered = true;
-        client->answer = *answer;
-        client->late_ns = answer->heard_ns + late_ns;
-        adapter_alarm(client);
-        return;
-    }
-    adapter_program_told(client, answer);
-}
-
-static void adapter_line(struct adapter_client *client, const char *line, size_t bytes,
-                         int64_t heard_ns)
-{
-    struct adapter_answer answer;
-    char memory[WHY_BYTES];
-    char shown_memory[4 * SHOWN_BYTES_MAX + 8];
-    struct text why = text_over(memory, sizeof memory);
-    struct text shown = text_over(shown_memory, sizeof shown_memory);
-    unsigned long long number = ++client->line_number;
-    client->alive_ns = heard_ns;
-    line_shown(line, bytes, &shown);
-    if (!adapter_answer_read(line, bytes, &answer, &why)) {
-        adapter_fail(client, "line %llu of its output: %s: %s", number, why.data, shown.data);
-        return;
-    }
-    answer.heard_ns = heard_ns;
-    if (answer.type == ANSWER_LOST) {
-        client->lost = client->lost || adapter_stands(client);
-        if (!adapter_stands(client)) {
-            adapter_program_told(client, &answer);
-        }
-        return;
-    }
-    if (!client->asked || client->answered || answer.id != client->asked_id) {
-        adapter_fail(client, "line %llu of its output answers a request that is not open: %s",
-                     number, shown.data);
-        return;
-    }
-    adapter_answered(client, &answer);
-}
-
-/* Cut what was read into lines; what is left of the last one moves to the front. */
-static void adapter_lines(struct adapter_client *client, int64_t heard_ns)
-{
-    size_t start = 0;
-    while (client->state != ADAPTER_GONE) {
-        const char *line = client->line + start;
-        const char *end = memchr(line, '\n', client->line_bytes - start);
-        if (end == NULL) {
-            break;
-        }
-        start = (size_t)(end - client->line) + 1;
-        if (end > line) {
-            adapter_line(client, line, (size_t)(end - line), heard_ns);
-        }
-    }
-    client->line_bytes -= start;
-    memmove(client->line, client->line + start, client->line_bytes);
-    if (client->line_bytes == ADAPTER_LINE_BYTES_MAX) {
-        adapter_fail(client, "line %llu of its output is longer than %d bytes",
-                     (unsigned long long)client->line_number + 1, ADAPTER_LINE_BYTES_MAX);
-    }
-}
-
-static void adapter_readable(struct loop_watch *watch)
-{
-    struct adapter_client *client = watch->context;
-    int64_t heard_ns = loop_now_ns();
-    if (client->state == ADAPTER_GONE) {
-        return;
-    }
-    ssize_t bytes = read(client->output, client->line + client->line_bytes,
-                         ADAPTER_LINE_BYTES_MAX - client->line_bytes);
-    if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
-        return;
-    }
-    if (bytes <= 0) {
-        adapter_died(client);
-        return;
-    }
-    client->line_bytes += (size_t)bytes;
-    adapter_lines(client, heard_ns);
-}
+enum { COMMAND_BYTES_MAX = 4096 };
 
 /* ---- time ---- */
 
@@ -184,26 +37,47 @@ void adapter_alarm(struct adapter_client *client)
         loop_alarm_set(&client->alarm, 0);
         return;
     }
-    if (client->asked) {
+    if (client->asked || client->clock_id != 0) {
         at_ns = client->alive_ns + adapter_silence_ns(client);
     }
     at_ns = client->wake_ns < at_ns ? client->wake_ns : at_ns;
     at_ns = client->late_ns < at_ns ? client->late_ns : at_ns;
     at_ns = client->quiet_ns < at_ns ? client->quiet_ns : at_ns;
+    at_ns = client->slow_next_ns < at_ns ? client->slow_next_ns : at_ns;
     loop_alarm_set(&client->alarm, at_ns);
+}
+
+/*
+ * On a busy machine a program may not have come to speak: where it, or we ourselves, waited for a
+ * processor for a tenth of the time, it is given as much again, a few times.
+ */
+static bool adapter_starves(struct adapter_client *client)
+{
+    int64_t waited_ns = client->pid > 0 ? lateness_waited(client->pid) : 0;
+    waited_ns += lateness_waited_main(getpid()); /* it may wait for what it has started */
+    bool starves = waited_ns - client->waited_ns >= adapter_silence_ns(client) / 10;
+    client->waited_ns = waited_ns;
+    return starves && client->starved++ < ADAPTER_STARVES_MAX;
 }
 
 /* Waiting for nodes is not silence, and neither is trying to reach them. */
 static bool adapter_silent(struct adapter_client *client, int64_t now_ns)
 {
     struct proxy *proxy = client->adapter->options.proxy;
-    if (!client->asked || now_ns < client->alive_ns + adapter_silence_ns(client)) {
+    bool awaited = client->asked || client->clock_id != 0;
+    if (!awaited || now_ns < client->alive_ns + adapter_silence_ns(client)) {
+        return false;
+    }
+    if (!client->overdue) {
+        /* It may have spoken while we did not listen: look at its output once more. */
+        client->overdue = true;
+        client->alive_ns = now_ns - adapter_silence_ns(client) + ADAPTER_GRACE_MS * NS_PER_MS;
         return false;
     }
     struct proxy_signs signs = proxy_signs(proxy, client->index);
     bool tries = signs.connections != client->connections;
     client->connections = signs.connections;
-    if (signs.waits || tries) {
+    if (signs.waits || tries || adapter_starves(client)) {
         client->alive_ns = now_ns;
         return false;
     }
@@ -222,6 +96,9 @@ static void adapter_ring(struct loop_alarm *alarm)
         adapter_wire_thaw(client);
         adapter_program_thaw(client);
         return;
+    }
+    if (client->slow_next_ns <= now_ns) {
+        adapter_slow_turn(client, now_ns);
     }
     if (client->quiet_ns <= now_ns) {
         adapter_wire_quiet(client);
@@ -274,7 +151,9 @@ static struct result adapter_spawn(struct adapter_client *client, struct text *w
                                 .run_directory = options->run_directory,
                                 .input = input[0],
                                 .output = output[1],
-                                .log_path = client->log_path};
+                                .log_path = client->log_path,
+                                .own_group = true,
+                                .file_bytes_max = ADAPTER_FILE_BYTES_MAX};
     const char *const *environment =
         options->environment != NULL ? options->environment(options->callbacks.data, client->index)
                                      : NULL;
@@ -309,6 +188,7 @@ static struct result adapter_client_start(struct adapter_client *client, struct 
     TRY(loop_alarm_init(&client->alarm, adapter->options.loop, adapter_ring, client, why));
     client->state = ADAPTER_STARTING;
     client->alive_ns = loop_now_ns();
+    client->asked_ns = client->alive_ns;
     client->asked = true;
     char *line = adapter_init_line(client);
     if (line == NULL) {
@@ -350,6 +230,7 @@ struct result adapter_start(const struct adapter_options *options, struct adapte
         client->wake_ns = TIME_NEVER;
         client->quiet_ns = TIME_NEVER;
         client->late_ns = TIME_NEVER;
+        client->slow_next_ns = TIME_NEVER;
         client->slow = random_stream_at("slow", (uint64_t)i, options->plan->seed);
         client_init(&client->client, i + 1 == count ? &adapter->auditor_program : &adapter->program,
                     i, options->plan->seed);
@@ -360,8 +241,7 @@ struct result adapter_start(const struct adapter_options *options, struct adapte
     return RESULT_OK;
 }
 
-/* Its process is gone or will be at once: nothing is heard of it any more. */
-static void adapter_close(struct adapter_client *client)
+void adapter_close(struct adapter_client *client)
 {
     client->state = ADAPTER_GONE;
     client->frozen = false;
@@ -373,35 +253,6 @@ static void adapter_close(struct adapter_client *client)
     fd_close(&client->input);
     fd_close(&client->output);
     adapter_attempt_end(client);
-}
-
-void adapter_stop(struct adapter *adapter)
-{
-    int64_t deadline_ns = loop_now_ns() + ADAPTER_GOODBYE_MS * NS_PER_MS;
-    int status = 0;
-    adapter->stopped = true;
-    for (int32_t i = 0; i < adapter->count; i++) {
-        struct adapter_client *client = &adapter->clients[i];
-        if (client->state == ADAPTER_GONE) {
-            continue;
-        }
-        char *line = adapter_shutdown_line(client->asked_id + 1);
-        if (line != NULL && !client->frozen) {
-            adapter_write(client, line, strlen(line));
-        }
-        adapter_line_free(line);
-        adapter_close(client);
-    }
-    for (int32_t i = 0; i < adapter->count; i++) {
-        pid_t *pid = &adapter->clients[i].pid;
-        while (*pid > 0 && loop_now_ns() < deadline_ns && !process_ended(*pid, &status)) {
-            (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
-        }
-        if (*pid > 0 && loop_now_ns() >= deadline_ns) {
-            process_kill(*pid);
-        }
-        *pid = 0;
-    }
 }
 
 void adapter_free(struct adapter *adapter)
@@ -435,10 +286,11 @@ void adapter_freeze(struct adapter *adapter, int32_t index)
         return;
     }
     client->frozen_ns = loop_now_ns();
-    if (result_failed(process_freeze(client->pid, &why))) {
+    if (!client->slow_stands && result_failed(process_freeze_group(client->pid, &why))) {
         adapter_fail(client, "%s", why.data);
         return;
     }
+    client->slow_stands = false;
     client->frozen = true;
     adapter_alarm(client);
 }
@@ -452,7 +304,7 @@ void adapter_thaw(struct adapter *adapter, int32_t index)
     client->frozen = false;
     client->thawed = true;
     client->alive_ns += loop_now_ns() - client->frozen_ns;
-    process_thaw(client->pid);
+    process_thaw_group(client->pid);
     adapter_alarm(client);
 }
 
@@ -463,7 +315,7 @@ void adapter_kill(struct adapter *adapter, int32_t index)
         return;
     }
     if (client->pid > 0) {
-        process_kill(client->pid);
+        process_kill_group(client->pid);
         client->pid = 0;
     }
     adapter_close(client);

@@ -31,10 +31,33 @@
 
 struct adapter;
 
+/* What a library says of itself when its adapter answers init. */
+struct adapter_declaration {
+    char library[HISTORY_NAME_BYTES];
+    bool said;         /* "features" were given: what is not among them, it does not do */
+    bool clock;        /* the adapter answers op clock, and may say when it computed a promise */
+    bool one_node;     /* the library works with one node only */
+    bool has_drift;    /* `drift_ppm` was given */
+    uint8_t ownership; /* enum history_ownership */
+    uint16_t declares; /* bit n: enum history_declares */
+    int64_t drift_ppm;
+    int64_t renew_every_ns; /* 0: it did not say */
+    uint32_t pattern_count;
+    char patterns[KEYS_PATTERNS_MAX][KEYS_NAME_BYTES_MAX]; /* of its keys: keys_pattern */
+};
+
+/* What the clocks of an adapter showed at some moment from asked_ns to heard_ns. */
+struct adapter_clocks {
+    int64_t wall_ns; /* since 1970 */
+    int64_t mono_ns; /* since whenever */
+    int64_t asked_ns;
+    int64_t heard_ns;
+};
+
 struct adapter_callbacks {
     void *data;
-    /* The adapter of `client` answered init: `library` names what it puts under test. */
-    void (*ready)(void *data, int32_t client, const char *library);
+    /* The adapter of `client` answered init. All clients of a run declare the same. */
+    void (*ready)(void *data, int32_t client, const struct adapter_declaration *declaration);
     /* For the history: everything but the index is set. */
     void (*record)(void *data, const struct history_event *event);
     /* The guarded store is asked: f is HISTORY_READ or HISTORY_WRITE. */
@@ -44,6 +67,10 @@ struct adapter_callbacks {
     void (*probe)(void *data, int32_t client, enum probe_point point);
     /* Its program is finished. */
     void (*done)(void *data, int32_t client);
+    /* What adapter_clock_ask asked for; NULL: nobody wants to know. */
+    void (*clocks)(void *data, int32_t client, const struct adapter_clocks *clocks);
+    /* A line of its output, as it came; NULL: nobody wants to know. */
+    void (*heard)(void *data, int32_t client, const char *line, size_t bytes);
     /* An adapter wrote garbage, was silent or died: the run is over (ERROR_ENVIRONMENT). */
     void (*failed)(void *data, int32_t client, const char *why);
 };
@@ -70,8 +97,15 @@ struct adapter_options {
 MUST_USE struct result adapter_start(const struct adapter_options *options,
                                      struct adapter **adapter, struct text *why);
 
-/* Ask every adapter to shut down, kill what is left after a moment. It passes everything then. */
+/*
+ * Ask every adapter to shut down; what is left after a moment is told to by SIGTERM, and killed
+ * after that. failed() tells of one that had to be, and of one that left a process behind. It
+ * passes everything then.
+ */
 void adapter_stop(struct adapter *adapter);
+
+/* To be called now and then: one that floods its stderr has failed. */
+void adapter_look(struct adapter *adapter);
 
 /* Give the memory back: after the loop's turn that follows adapter_stop. NULL is nothing. */
 void adapter_free(struct adapter *adapter);
@@ -92,9 +126,17 @@ void adapter_kill(struct adapter *adapter, int32_t client);
 
 /*
  * Make every step of the client's program late by slow_ns and up to jitter_ns more: what its
- * library answers, and what it wakes for. 0, 0: no longer.
+ * library answers, and what it wakes for. Its process stands still for as long, again and again,
+ * and has a processor for 2 ms between. 0, 0: no longer.
  */
 void adapter_slow(struct adapter *adapter, int32_t client, int64_t slow_ns, int64_t jitter_ns);
+
+/* How often its process was seen to stand because it is slow. */
+int64_t adapter_slow_stops(const struct adapter *adapter, int32_t client);
+
+/* Ask a client's adapter for its clocks: clocks() follows; never where it declares no clock. */
+bool adapter_tells_clocks(const struct adapter *adapter);
+void adapter_clock_ask(struct adapter *adapter, int32_t client);
 
 /* The process of a client, for clock pages and tests; -1 once it is gone. */
 int adapter_pid(const struct adapter *adapter, int32_t client);

@@ -34,6 +34,16 @@ static void log_tail_add(const char *path, struct text *text)
     text_add_foreign(text, last, strlen(last));
 }
 
+void adapter_accuse(struct adapter_client *client, const char *what)
+{
+    const struct adapter_callbacks *callbacks = &client->adapter->options.callbacks;
+    char memory[WHY_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    client->adapter->accused = true;
+    text_add(&why, "adapter of client %d: %s", client->index + 1, what);
+    callbacks->failed(callbacks->data, client->index, why.data);
+}
+
 void adapter_fail(struct adapter_client *client, const char *format, ...)
 {
     const struct adapter_callbacks *callbacks = &client->adapter->options.callbacks;

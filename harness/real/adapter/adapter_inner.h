@@ -1,7 +1,11 @@
 /*
  * adapter_inner.h: what the files of adapter.h share; nobody else includes it.
  *
- *     adapter.c          processes: start, freeze, kill, lines in and out
+ *     adapter.c          processes: start, freeze, kill
+ *     adapter_stop.c     their end, and what they write to stderr
+ *     adapter_lines.c    lines in and out, and which request an answer is for
+ *     adapter_slow.c     programs that are given a processor now and then only
+ *     adapter_clock.c    the clocks of adapters, and when a promise was computed
  *     adapter_program.c  the client's program, driven by what its adapter says
  *     adapter_wire.c     probe points inside an acquire, seen on the wire
  *     adapter_fail.c     what an adapter did wrong, in a sentence
@@ -19,7 +23,14 @@ enum {
     ADAPTER_ERROR_BYTES = 120,
     ADAPTER_PATH_BYTES = 512,
     ADAPTER_QUIET_MS = 250, /* before_replies: then a library asks one node after the other */
-    ADAPTER_GOODBYE_MS = 300,
+    ADAPTER_GOODBYE_MS = 2000,
+    ADAPTER_GRACE_MS = 500,
+    ADAPTER_STARVES_MAX = 5, /* a program without a processor is given as much time again */
+    ADAPTER_TERM_MS = 5000,  /* to end after SIGTERM */
+    ADAPTER_LEAVE_MS = 1000, /* for what it started to end after it */
+    ADAPTER_LOG_BYTES_MAX = 16 << 20, /* of its stderr; looked at now and then */
+    ADAPTER_FILE_BYTES_MAX = 1 << 30, /* of any file of its own: the kernel sees to it */
+    ADAPTER_SLOW_RUNS_MS = 2,         /* a slow process has a processor so long between two stops */
 };
 
 enum answer_type { ANSWER_OK, ANSWER_FAIL, ANSWER_INFO, ANSWER_LOST };
@@ -27,16 +38,44 @@ enum answer_type { ANSWER_OK, ANSWER_FAIL, ANSWER_INFO, ANSWER_LOST };
 /* A line from an adapter. */
 struct adapter_answer {
     uint8_t type; /* enum answer_type */
+    bool has_type;
     bool has_id;
     bool has_value;
     bool has_validity;
+    bool has_at; /* it says when, on its own monotonic clock */
+    bool has_mono;
+    bool has_wall;
     int64_t id;
     int64_t validity_ns;
-    int64_t fence; /* 0: none */
-    int64_t heard_ns;
+    int64_t at_ns;   /* its monotonic clock when it computed the promise */
+    int64_t mono_ns; /* op clock: its clocks */
+    int64_t wall_ns;
+    int64_t fence;    /* 0: none */
+    int64_t asked_ns; /* when its request was written, and ... */
+    int64_t heard_ns; /* ... when it was read */
     struct history_value value;
-    char library[HISTORY_NAME_BYTES];
     char resource[HISTORY_NAME_BYTES];
+};
+
+/* A request to an adapter. */
+struct adapter_request {
+    uint8_t op;     /* enum adapter_op */
+    int32_t thread; /* 1, 2, ...: which of the program asks; 0: there is but one */
+    uint32_t resource;
+    int64_t id;
+    int64_t of;          /* cancel: the id of the acquire that is given up */
+    int64_t ttl_ns;      /* acquire, extend */
+    int64_t deadline_ns; /* acquire: it must be answered within so long; 0: no limit */
+};
+
+enum adapter_op {
+    ADAPTER_ACQUIRE,
+    ADAPTER_EXTEND,
+    ADAPTER_RELEASE,
+    ADAPTER_CANCEL,
+    ADAPTER_CLOCK,
+    ADAPTER_SHUTDOWN,
+    ADAPTER_OPS,
 };
 
 enum adapter_state {
@@ -60,6 +99,16 @@ struct adapter_attempt {
     bool majority_passed;
 };
 
+/*
+ * The monotonic clock of an adapter: it shows `true - offset`, and the offset lies between these.
+ * Every answer to op clock narrows it: the clock was read between the question and the answer.
+ */
+struct adapter_clock {
+    uint32_t answers;
+    int64_t offset_least_ns;
+    int64_t offset_most_ns;
+};
+
 struct adapter_client {
     struct adapter *adapter;
     int32_t index;
@@ -70,6 +119,8 @@ struct adapter_client {
     bool asked;    /* an answer is awaited, to `asked_id` */
     bool answered; /* `answer` came while frozen or slow */
     bool lost;     /* a notice came while frozen */
+    bool hears;    /* it was asked to end */
+    bool overdue;  /* nothing was heard for as long as silence takes, and a little more is given */
     bool passed;   /* the program waits at a probe point, to be stepped with PASSED */
     pid_t pid;
     int input; /* its stdin; -1: closed */
@@ -80,15 +131,26 @@ struct adapter_client {
     char *line; /* owned: ADAPTER_LINE_BYTES_MAX */
     size_t line_bytes;
     uint64_t line_number; /* of the line that is read */
+    int64_t last_id;      /* of all requests so far */
     int64_t asked_id;
-    uint8_t asked_f; /* enum history_f */
+    int64_t asked_ns; /* when that request was written */
+    uint8_t asked_f;  /* enum history_f */
     uint32_t asked_resource;
+    int64_t cancel_id; /* a cancel that is not answered yet; 0: none */
+    int64_t clock_id;  /* a question for its clocks that is not answered yet; 0: none */
+    int64_t clock_asked_ns;
+    struct adapter_clock clock;
     int64_t frozen_ns; /* since when */
+    int64_t waited_ns; /* for a processor, in all, when it was overdue last */
+    uint32_t starved;  /* so often more time was given because of that, since it spoke last */
     int64_t alive_ns;  /* the last sign of life */
     int64_t wake_ns;   /* asked for by the program; TIME_NEVER */
     int64_t quiet_ns;  /* when held replies are let go; TIME_NEVER */
     int64_t slow_ns;   /* every step is so late, ... */
     int64_t slow_jitter_ns;
+    int64_t slow_next_ns; /* its process stops, or goes on, then; TIME_NEVER: it is not slow */
+    int64_t slow_stops;   /* so often it was seen to stand */
+    bool slow_stands;
     int64_t late_ns; /* ... and `answer` is heard at this time; TIME_NEVER: at once */
     struct random_stream slow;
     uint64_t connections; /* seen at the last look */
@@ -102,6 +164,9 @@ struct adapter {
     struct client_program program;
     struct client_program auditor_program;
     bool stopped;
+    bool accused;    /* of something that showed at its end */
+    bool introduced; /* some client has answered init, and said: */
+    struct adapter_declaration declaration;
     int32_t count;
     struct adapter_client clients[];
 };
@@ -112,7 +177,13 @@ struct adapter {
 __attribute__((format(printf, 2, 3))) void adapter_fail(struct adapter_client *client,
                                                         const char *format, ...);
 
+/* The same at the end of the run: nothing is left to be killed. */
+void adapter_accuse(struct adapter_client *client, const char *what);
+
 /* ---- adapter.c ---- */
+
+/* Its process is gone or will be at once: nothing is heard of it any more. */
+void adapter_close(struct adapter_client *client);
 
 /* Its program does nothing now, and hears what is said later. */
 static inline bool adapter_stands(const struct adapter_client *client)
@@ -120,17 +191,49 @@ static inline bool adapter_stands(const struct adapter_client *client)
     return client->frozen || client->thawed;
 }
 
-void adapter_write(struct adapter_client *client, const char *line, size_t bytes);
 /* Set the alarm to the next thing that this client waits for. */
 void adapter_alarm(struct adapter_client *client);
 
+/* ---- adapter_lines.c ---- */
+
+/* Its output can be read. */
+void adapter_readable(struct loop_watch *watch);
+void adapter_write(struct adapter_client *client, const char *line, size_t bytes);
+void adapter_send(struct adapter_client *client, const struct adapter_request *request);
+/* Init is answered, and its clocks are known if they can be. */
+void adapter_ready(struct adapter_client *client);
+
+/* ---- adapter_clock.c ---- */
+
+/* Ask for the clocks a few times, then it is ready; at once where it cannot be asked. */
+void adapter_clock_first(struct adapter_client *client);
+void adapter_clock_told(struct adapter_client *client, const struct adapter_answer *answer);
+/* Between which moments of true time the promise of an answer was computed. */
+struct adapter_moment {
+    int64_t least_ns;
+    int64_t most_ns;
+};
+/* False: what it says cannot be. */
+bool adapter_clock_moment(const struct adapter_client *client, const struct adapter_answer *answer,
+                          struct adapter_moment *moment);
+
+/* ---- adapter_slow.c ---- */
+
+/* How late the next step is; 0 unless the client is slow. */
+int64_t adapter_slow_late_ns(struct adapter_client *client);
+/* Stop the process of a slow client, or have it go on. */
+void adapter_slow_turn(struct adapter_client *client, int64_t now_ns);
+
 /* ---- adapter_program.c ---- */
+
+/* The library has said what it does: programs do not ask for what it does not. */
+void adapter_program_declared(struct adapter *adapter);
+/* Give up the acquire that is asked; its own answer says what became of it. */
+void adapter_program_cancel(struct adapter_client *client);
 
 /* Step the program with `event` and whatever follows from it. now_ns is set here. */
 void adapter_program_step(struct adapter_client *client, struct client_event event);
 void adapter_program_told(struct adapter_client *client, const struct adapter_answer *answer);
-/* How late the next step is; 0 unless the client is slow. */
-int64_t adapter_program_late_ns(struct adapter_client *client);
 /* Go on after a freeze, or with an answer that was late. */
 void adapter_program_thaw(struct adapter_client *client);
 
@@ -144,13 +247,13 @@ void adapter_wire_quiet(struct adapter_client *client);
 
 /* ---- adapter_json.c ---- */
 
-/* Read a line. False: `why` says what was expected. */
+/* Read a line; `declaration` is what an answer to init says. False: `why` says what was expected.
+ */
 bool adapter_answer_read(const char *line, size_t bytes, struct adapter_answer *answer,
-                         struct text *why);
+                         struct adapter_declaration *declaration, struct text *why);
 /* Lines to an adapter, with their newline; owned by the caller (free). NULL: no memory. */
 char *adapter_init_line(const struct adapter_client *client);
-char *adapter_request_line(enum history_f f, int64_t id, const char *resource, int64_t ttl_ms);
-char *adapter_shutdown_line(int64_t id);
+char *adapter_request_line(const struct adapter_request *request, const char *resource);
 void adapter_line_free(char *line);
 
 #endif

@@ -2,7 +2,6 @@
 #include "harness/real/adapter/adapter_inner.h"
 
 #include "base/assert.h"
-#include "harness/real/run/client_process.h"
 
 #include <string.h>
 
@@ -22,6 +21,9 @@ static void program_record(struct adapter_client *client, const struct client_ef
     if ((event.flags & HISTORY_HAS_UNTIL) != 0) {
         event.until_ns -= options->start_ns;
     }
+    if ((event.flags & HISTORY_HAS_UNTIL_LEAST) != 0) {
+        event.until_least_ns -= options->start_ns;
+    }
     options->callbacks.record(options->callbacks.data, &event);
 }
 
@@ -36,28 +38,52 @@ static struct keys_request program_request(const struct adapter_client *client)
     };
 }
 
+static enum adapter_op op_of(enum history_f f)
+{
+    ASSERT(f == HISTORY_ACQUIRE || f == HISTORY_EXTEND || f == HISTORY_RELEASE);
+    return f == HISTORY_ACQUIRE  ? ADAPTER_ACQUIRE
+           : f == HISTORY_EXTEND ? ADAPTER_EXTEND
+                                 : ADAPTER_RELEASE;
+}
+
 static void program_ask(struct adapter_client *client, const struct client_effect *effect)
 {
-    const struct scenario *scenario = &client->adapter->options.plan->scenario;
-    char name[CLIENT_RESOURCE_NAME_BYTES];
-    client_resource_name(effect->resource, name);
     ASSERT(!client->asked);
     adapter_attempt_end(client);
     client->asked = true;
     client->asked_f = effect->f;
-    client->asked_id++;
+    client->asked_id = ++client->last_id;
     client->asked_resource = effect->resource;
-    client->alive_ns = loop_now_ns();
-    char *line = adapter_request_line((enum history_f)effect->f, client->asked_id, name,
-                                      (scenario->lock.ttl_ns + NS_PER_MS - 1) / NS_PER_MS);
-    if (line == NULL) {
-        adapter_fail(client, "no memory for a request");
-        return;
-    }
+    client->asked_ns = loop_now_ns();
+    client->alive_ns = client->asked_ns;
+    client->overdue = false;
     struct keys_request request = program_request(client);
     keys_asked(client->adapter->options.keys, &request);
-    adapter_write(client, line, strlen(line));
-    adapter_line_free(line);
+    adapter_send(client, &(struct adapter_request){
+                             .op = (uint8_t)op_of((enum history_f)effect->f),
+                             .id = client->asked_id,
+                             .resource = effect->resource,
+                             .ttl_ns = client->adapter->options.plan->scenario.lock.ttl_ns,
+                             .deadline_ns = effect->deadline_ns,
+                         });
+}
+
+void adapter_program_cancel(struct adapter_client *client)
+{
+    ASSERT(client->asked && client->asked_f == HISTORY_ACQUIRE);
+    ASSERT(client->cancel_id == 0);
+    client->cancel_id = ++client->last_id;
+    adapter_send(client, &(struct adapter_request){.op = ADAPTER_CANCEL,
+                                                   .id = client->cancel_id,
+                                                   .of = client->asked_id});
+}
+
+void adapter_program_declared(struct adapter *adapter)
+{
+    const struct adapter_declaration *said = &adapter->declaration;
+    if (said->said && (said->declares >> DECLARES_EXTEND & 1) == 0) {
+        adapter->program.extend_every_ns = 0;
+    }
 }
 
 static struct client_event program_store(struct adapter_client *client,
@@ -72,22 +98,6 @@ static struct client_event program_store(struct adapter_client *client,
         .cause = answer.cause,
         .version = answer.version,
     };
-}
-
-int64_t adapter_program_late_ns(struct adapter_client *client)
-{
-    int64_t late_ns = client->slow_ns;
-    if (client->slow_jitter_ns > 0) {
-        late_ns += (int64_t)random_below(&client->slow, (uint64_t)client->slow_jitter_ns + 1);
-    }
-    return late_ns;
-}
-
-void adapter_slow(struct adapter *adapter, int32_t index, int64_t slow_ns, int64_t jitter_ns)
-{
-    struct adapter_client *client = &adapter->clients[index];
-    client->slow_ns = slow_ns;
-    client->slow_jitter_ns = jitter_ns;
 }
 
 /* Carry out the effects of one step. True: `next` is the event that follows at once. */
@@ -112,12 +122,18 @@ static bool program_carry_out(struct adapter_client *client, const struct client
         case CLIENT_EFFECT_WAKE:
             client->wake_ns = effect->at_ns;
             if (effect->at_ns != TIME_NEVER) {
-                client->wake_ns += adapter_program_late_ns(client);
+                client->wake_ns += adapter_slow_late_ns(client);
             }
             break;
         case CLIENT_EFFECT_PROBE:
             client->passed = true;
             callbacks->probe(callbacks->data, client->index, (enum probe_point)effect->point);
+            break;
+        case CLIENT_EFFECT_CANCEL:
+            /* Not if the answer is there and only waits to be heard. */
+            if (client->asked && client->asked_f == HISTORY_ACQUIRE && client->cancel_id == 0) {
+                adapter_program_cancel(client);
+            }
             break;
         case CLIENT_EFFECT_DONE:
             client->state = ADAPTER_DONE;
@@ -193,13 +209,22 @@ void adapter_program_told(struct adapter_client *client, const struct adapter_an
         .outcome = (uint8_t)answer_outcome((enum answer_type)answer->type),
         .cause = answer->type == ANSWER_FAIL || answer->type == ANSWER_INFO ? CAUSE_LIBRARY_ERROR
                                                                             : CAUSE_NONE,
-        .has_until = answer->has_validity,
-        .until_ns = answer->heard_ns + answer->validity_ns,
         .value = answer->value,
         .fence = answer->fence,
     };
     if (!answer->has_value) {
         program_value(client, &event);
+    }
+    if (answer->has_validity && answer->type == ANSWER_OK) {
+        struct adapter_moment moment;
+        if (!adapter_clock_moment(client, answer, &moment)) {
+            adapter_fail(client, "computed a promise before it was asked or after it answered: "
+                                 "at_ms is not of the clock that op clock tells");
+            return;
+        }
+        event.until_ns = moment.most_ns + answer->validity_ns;
+        event.until_least_ns = moment.least_ns + answer->validity_ns;
+        event.has_until = true;
     }
     if (answer->type != ANSWER_LOST) {
         program_keys_told(client, answer);

@@ -26,6 +26,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "harness/real/process/address.h"
 #include "harness/real/proxy/resp.h"
 #include "harness/scenario.h"
 #include "lockcore/redis/command.h"
@@ -90,6 +91,16 @@ struct keys_reply {
 /* Where events go. time_ns counts from the start of the run; the receiver sets index. */
 typedef void keys_emit(void *data, const struct history_event *event);
 
+/* A command as a node showed it. */
+struct keys_shown {
+    int32_t client; /* or HISTORY_NOBODY */
+    int32_t node;
+    bool inside; /* called by the script, function or transaction before it */
+    uint8_t f;   /* what the client asks its library for meanwhile; HISTORY_READ: nothing */
+    int64_t true_ns;
+    const struct resp_words *words;
+};
+
 struct keys_options {
     int32_t node_count;
     int32_t client_count; /* with the auditor */
@@ -97,7 +108,8 @@ struct keys_options {
     const char *const *resource_names; /* kept */
     int64_t start_ns;                  /* loop_now_ns() at the start of the run */
     keys_emit *emit;
-    void *emit_data;
+    void *emit_data;                                           /* of shown, too */
+    void (*shown)(void *data, const struct keys_shown *shown); /* or NULL */
 };
 
 /* NULL if memory is short. */
@@ -116,18 +128,27 @@ bool keys_pattern(struct keys *keys, const char *pattern);
 /* What happened to a node that is back. */
 struct keys_return {
     int32_t node;
-    uint16_t port;   /* where its server listens */
-    int32_t fault;   /* number in the plan, or HISTORY_NO_FAULT */
-    uint8_t cause;   /* CAUSE_RESTART, CAUSE_FAILOVER; CAUSE_NONE: only its tap was lost */
-    int64_t lost_ns; /* when it went away */
-    uint32_t lost;   /* out: keys of resources that were there then, and are not any more */
+    struct address address; /* where its server listens */
+    int32_t fault;          /* number in the plan, or HISTORY_NO_FAULT */
+    uint8_t cause;          /* CAUSE_RESTART, CAUSE_FAILOVER; CAUSE_NONE: only its tap was lost */
+    int64_t lost_ns;        /* when it went away, ... */
+    int64_t since_ns;       /* ... or not before this; 0: exactly then */
+    uint32_t lost;          /* out: keys of resources that were there then, and are not any more */
 };
 
 /*
- * Have the node at 127.0.0.1:port tell what it does from now on, before any client can reach it.
+ * Have the node at this address tell what it does from now on, before any client can reach it.
  * ERROR_ENVIRONMENT where it does not answer. One that will not tell makes keys_unwatched.
  */
-MUST_USE struct result keys_watch(struct keys *keys, int32_t node, uint16_t port, struct text *why);
+MUST_USE struct result keys_watch(struct keys *keys, int32_t node, struct address address,
+                                  struct text *why);
+
+/*
+ * The node is on another machine, whose wall clock is ahead of ours, as far as it was measured. Its
+ * stamps date nothing: what it tells happened between the moment at which we sent the command and
+ * the one at which we heard of it (since_ns and time_ns of the events).
+ */
+void keys_distant(struct keys *keys, int32_t node, int64_t wall_ahead_ns);
 
 /*
  * The node was away and is back: ask it what it holds, and have it tell again. Keys that are gone
@@ -158,8 +179,8 @@ struct keys_channel;
 struct keys_route {
     int32_t node;
     int32_t client;
-    uint16_t own_port;  /* of our socket towards the node: the node names it */
-    uint16_t node_port; /* where that socket leads: nobody watches another's port */
+    uint16_t own_port;           /* of our socket towards the node: the node names it */
+    struct address node_address; /* where that socket leads: nobody watches another's */
 };
 
 /* NULL if memory is short. */
@@ -253,6 +274,15 @@ struct keys_names {
 
 void keys_names_of(const struct keys *keys, int32_t node, uint32_t resource,
                    struct keys_names *names);
+
+/* The keys that turned out to be a resource's; false: there is no such number. */
+struct keys_known {
+    struct resp_word name;
+    bool lock; /* it is the lock; else it stands beside it */
+};
+
+bool keys_known(const struct keys *keys, uint32_t resource, uint32_t number,
+                struct keys_known *known);
 
 /* From now on keys that somebody else than a client deletes there are evicted, by this fault. */
 void keys_evicting(struct keys *keys, int32_t node, int32_t fault);

@@ -77,7 +77,7 @@ static void key_set_end(struct keys_key *key, const struct keys_unit *unit,
         return;
     }
     int64_t begun_ns = unit->since_wall_ns < unit->wall_ns ? unit->since_wall_ns : unit->wall_ns;
-    bool near = unit->wall_ns - begun_ns < NS_PER_MS;
+    bool near = unit->between || unit->wall_ns - begun_ns < NS_PER_MS;
     key->ttl_ns = after_ms * NS_PER_MS;
     key->earliest_wall_ns =
         whole_ms(near ? begun_ns : unit->wall_ns - NS_PER_MS) + after_ms * NS_PER_MS;

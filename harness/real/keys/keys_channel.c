@@ -43,7 +43,8 @@ struct keys_channel *keys_channel_open(struct keys *keys, const struct keys_rout
     channel->keys = keys;
     channel->route = *route;
     channel->queue_role = ROLE_OTHER;
-    channel->watched = node->watched && node->port == route->node_port && route->own_port != 0;
+    channel->watched =
+        node->watched && address_equal(node->address, route->node_address) && route->own_port != 0;
     channel->life = node->life;
     struct keys_channel **place = channel_place(node, route->own_port);
     channel->next = *place;

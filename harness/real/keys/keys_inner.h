@@ -133,6 +133,8 @@ struct keys_unit {
     int64_t wall_ns; /* when, by the node's clock */
     int64_t true_ns;
     int64_t since_wall_ns; /* not before this */
+    int64_t since_ns;      /* the same in true time, on a distant node */
+    bool between;          /* nothing more is known: its stamp is not looked at */
     struct keys_command command;
     uint32_t word_count; /* values of its words, and of those that it set */
     struct history_value words[RESP_WORDS_MAX];
@@ -163,9 +165,10 @@ struct keys_clock {
 
 struct keys_node {
     bool watched;
+    bool distant;     /* its clock is not ours: its stamps are not looked at */
     bool silent;      /* ... until its tap was lost */
     int64_t heard_ns; /* when it said its last */
-    uint16_t port;
+    struct address address;
     uint32_t life; /* how often it was watched anew: what an earlier tap did not say is lost */
     int32_t evict_fault;
     struct tap tap;

@@ -320,3 +320,18 @@ void keys_told(struct keys *keys, const struct keys_request *request,
         keys_unclear(keys, "a grant was seen, and no key that stands for it");
     }
 }
+
+bool keys_known(const struct keys *keys, uint32_t resource, uint32_t number,
+                struct keys_known *known)
+{
+    const struct keys_resource *owner = &keys->resources[resource];
+    if (number >= owner->count) {
+        return false;
+    }
+    const struct keys_name *name = &keys->table.names[owner->name[number]];
+    *known = (struct keys_known){
+        .name = {name->text, name->bytes},
+        .lock = owner->lock == owner->name[number] + 1,
+    };
+    return true;
+}

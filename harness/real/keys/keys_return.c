@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct result node_open(struct keys *keys, int32_t node, uint16_t port, struct text *why)
+static struct result node_open(struct keys *keys, int32_t node, struct address address,
+                               struct text *why)
 {
     struct keys_node *from = &keys->nodes[node];
     ASSERT(!from->watched);
-    TRY(tap_open(&from->tap, port, why));
+    TRY(tap_open(&from->tap, address, why));
     from->life++;
-    from->port = port;
+    from->address = address;
     from->silent = false;
     from->heard_ns = loop_now_ns();
     from->wall_ns = 0;
@@ -37,10 +38,17 @@ static struct result node_begin(struct keys *keys, int32_t node, struct text *wh
     return RESULT_OK;
 }
 
-struct result keys_watch(struct keys *keys, int32_t node, uint16_t port, struct text *why)
+void keys_distant(struct keys *keys, int32_t node, int64_t wall_ahead_ns)
 {
     ASSERT(node >= 0 && node < keys->options.node_count);
-    TRY(node_open(keys, node, port, why));
+    keys->nodes[node].distant = true;
+    keys->nodes[node].clock.base_wall_ns += wall_ahead_ns;
+}
+
+struct result keys_watch(struct keys *keys, int32_t node, struct address address, struct text *why)
+{
+    ASSERT(node >= 0 && node < keys->options.node_count);
+    TRY(node_open(keys, node, address, why));
     return node_begin(keys, node, why);
 }
 
@@ -124,7 +132,8 @@ static void key_back(struct keys *keys, const struct keys_return *back, uint32_t
         key->shape = found->has_value ? SHAPE_STRING : SHAPE_OTHER;
         key->owner = found->has_value ? owner_find(keys, &found->value) : HISTORY_NOBODY;
         key->fault = HISTORY_NO_FAULT;
-        key->earliest_wall_ns = wall_ns - NS_PER_MS;
+        /* It was asked for over the network, and answered since then. */
+        key->earliest_wall_ns = wall_ns - (keys->nodes[back->node].distant ? 20 : 1) * NS_PER_MS;
         key->latest_wall_ns = wall_ns + NS_PER_MS;
         key->earliest_ns = TIME_NEVER;
         key->latest_ns = TIME_NEVER;
@@ -153,12 +162,13 @@ static void key_lost(struct keys *keys, struct keys_return *back, uint32_t index
         keys_expire(keys, back->node, index, now_ns);
     } else {
         back->lost += keys->table.names[index].part == KEYS_PART_LOCK ? 1 : 0;
-        keys_tell_ending(keys, back->node, index,
-                         &(struct keys_ending){.f = HISTORY_KEY_LOST,
-                                               .cause = back->cause,
-                                               .fault = back->fault,
-                                               .true_ns = back->lost_ns,
-                                               .since_ns = TIME_NEVER});
+        keys_tell_ending(
+            keys, back->node, index,
+            &(struct keys_ending){.f = HISTORY_KEY_LOST,
+                                  .cause = back->cause,
+                                  .fault = back->fault,
+                                  .true_ns = back->lost_ns,
+                                  .since_ns = back->since_ns != 0 ? back->since_ns : TIME_NEVER});
     }
     key->present = false;
     key->lingers = false;
@@ -207,7 +217,7 @@ struct result keys_watch_again(struct keys *keys, struct keys_return *back, stru
     if (node->watched) {
         keys_gone(keys, back, false);
     }
-    TRY(node_open(keys, back->node, back->port, why));
+    TRY(node_open(keys, back->node, back->address, why));
     if (node->tap.fd >= 0) {
         TRY(keys_read_back(keys, back, why));
     }

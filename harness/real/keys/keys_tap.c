@@ -6,6 +6,12 @@
 
 #include <string.h>
 
+/* What its node's clock showed: by the stamp, or for a distant node when it came. */
+static int64_t line_wall_ns(const struct keys_node *from, const struct monitor_message *line)
+{
+    return from->distant ? keys_clock_wall(&from->clock, loop_now_ns()) : line->wall_us * NS_PER_US;
+}
+
 /* ---- units ----------------------------------------------------------------------------------- */
 
 /* Events of what a unit did; its command is shown now. */
@@ -45,6 +51,8 @@ static struct keys_unit *unit_open(struct keys *keys, int32_t node, int64_t wall
     unit->wall_ns = wall_ns;
     unit->since_wall_ns = from->wall_ns;
     unit->true_ns = loop_now_ns();
+    unit->since_ns = from->seen_ns;
+    unit->between = false;
     memset(&unit->command, 0, sizeof unit->command);
     unit->command.kind = REDIS_COMMANDS;
     unit->command.role = ROLE_OTHER;
@@ -69,6 +77,14 @@ static void unit_words(struct keys_unit *unit, const struct resp_words *words)
     }
 }
 
+/* Of a distant node only this is known: it came after the command was sent, and before now. */
+static void unit_between(const struct keys_node *from, struct keys_unit *unit, int64_t sent_ns)
+{
+    unit->since_ns = sent_ns > from->seen_ns ? sent_ns : from->seen_ns;
+    unit->since_wall_ns = keys_clock_wall(&from->clock, unit->since_ns);
+    unit->between = true;
+}
+
 /* A top-level line begins a unit, or is one of the commands of a transaction. */
 static struct keys_unit *unit_of_line(struct keys *keys, int32_t node,
                                       const struct monitor_message *line)
@@ -87,12 +103,15 @@ static struct keys_unit *unit_of_line(struct keys *keys, int32_t node,
     struct keys_unit *unit = &from->unit;
     bool inside = unit->open && unit->transaction && unit->channel == channel && channel != NULL;
     if (!inside) {
-        unit = unit_open(keys, node, line->wall_us * NS_PER_US);
+        unit = unit_open(keys, node, line_wall_ns(from, line));
         unit->by_command = true;
         unit->channel = channel;
         unit->process = channel != NULL ? channel->route.client : HISTORY_NOBODY;
         unit->transaction = channel != NULL && channel->queued && command.ask != ASK_MULTI;
         unit->true_ns = keys_stamp_true(from, unit->wall_ns, command.sent_ns);
+        if (from->distant) {
+            unit_between(from, unit, command.sent_ns);
+        }
     }
     if (channel != NULL) {
         channel->queued = command.ask == ASK_MULTI || (channel->queued && command.ask != ASK_EXEC &&
@@ -241,11 +260,29 @@ static void line_flush(struct keys *keys, int32_t node, const struct monitor_mes
     }
 }
 
+static void line_shown(struct keys *keys, int32_t node, const struct monitor_message *line,
+                       const struct keys_unit *unit)
+{
+    const struct keys_client *client = keys_client_at(keys, unit->process);
+    if (keys->options.shown == NULL) {
+        return;
+    }
+    struct keys_shown shown = {
+        .client = unit->process,
+        .node = node,
+        .inside = line->inside,
+        .f = client != NULL && client->asks ? client->f : HISTORY_READ,
+        .true_ns = unit->true_ns,
+        .words = &line->words,
+    };
+    keys->options.shown(keys->options.emit_data, &shown);
+}
+
 static void take_line(struct keys *keys, int32_t node, const struct monitor_message *line)
 {
     struct keys_node *from = &keys->nodes[node];
     bool orphan = line->inside && !from->unit.open;
-    int64_t wall_ns = line->wall_us * NS_PER_US;
+    int64_t wall_ns = line_wall_ns(from, line);
     if (!line->inside || orphan) {
         bool transaction = from->unit.open && from->unit.transaction;
         if (!transaction) {
@@ -257,11 +294,13 @@ static void take_line(struct keys *keys, int32_t node, const struct monitor_mess
         (void)unit_of_line(keys, node, line);
     }
     struct keys_unit *unit = &from->unit;
+    line_shown(keys, node, line, unit);
     unit->ran = unit->ran || line->inside;
     effects_take(keys, node, line);
     unit_mentions(keys, unit, line);
     line_flush(keys, node, line);
-    int64_t seen_ns = keys_stamp_seen(from, wall_ns);
+    /* All before this line is over: since its stamp, or since its command was sent. */
+    int64_t seen_ns = from->distant ? unit->since_ns : keys_stamp_seen(from, wall_ns);
     from->wall_ns = wall_ns;
     from->seen_ns = seen_ns > from->seen_ns ? seen_ns : from->seen_ns;
     if (unit_is_whole(unit)) {

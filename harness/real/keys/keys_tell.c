@@ -46,12 +46,23 @@ static void event_until(const struct keys *keys, struct history_event *event,
     }
 }
 
+/* It happened between this and its time. */
+static void event_since(const struct keys *keys, struct history_event *event, int64_t since_ns)
+{
+    int64_t least_ns = since_ns - keys->options.start_ns;
+    event->since_ns = least_ns > 0 ? least_ns : 0;
+    event->flags |= HISTORY_HAS_SINCE;
+}
+
 static void event_emit(struct keys *keys, struct history_event *event, int64_t true_ns)
 {
     struct keys_node *node = &keys->nodes[event->node];
     int64_t time_ns = true_ns < node->told_ns ? node->told_ns : true_ns;
     node->told_ns = time_ns;
     event->time_ns = time_ns - keys->options.start_ns;
+    if (node->distant && node->unit.open && node->unit.since_ns < time_ns) {
+        event_since(keys, event, node->unit.since_ns);
+    }
     keys->resources[event->resource].told = true;
     if (keys->unwatched[0] == '\0') {
         keys->options.emit(keys->options.emit_data, event);
@@ -81,8 +92,9 @@ void keys_tell_ending(struct keys *keys, int32_t node, uint32_t name,
     event_owner(&event, key);
     event_until(keys, &event, key);
     if (ending->since_ns != TIME_NEVER) {
-        event.since_ns = ending->since_ns - keys->options.start_ns;
-        event.flags |= HISTORY_HAS_SINCE;
+        event_since(keys, &event, ending->since_ns);
+    } else if (keys->nodes[node].distant && key->earliest_ns < ending->true_ns) {
+        event_since(keys, &event, key->earliest_ns);
     }
     /* It ended when its time was up, though other things were told since. */
     event.time_ns = ending->true_ns - keys->options.start_ns;

@@ -4,10 +4,7 @@
 #include "base/arena.h"
 #include "base/assert.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -195,25 +192,6 @@ struct result tap_wait(struct tap *tap, struct text *why)
 
 /* ---- opening ---- */
 
-static int tap_connect(uint16_t port)
-{
-    int one = 1;
-    struct sockaddr_in address;
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
-                    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0)) {
-        int error = errno;
-        (void)close(fd);
-        errno = error;
-        return -1;
-    }
-    return fd;
-}
-
 /* HELLO's answer is a map: the text behind "version". */
 static bool hello_effects_first(const struct monitor_message *message)
 {
@@ -282,14 +260,16 @@ static struct result tap_handshake(struct tap *tap, uint32_t first, uint32_t end
     return result;
 }
 
-struct result tap_open(struct tap *tap, uint16_t port, struct text *why)
+struct result tap_open(struct tap *tap, struct address address, struct text *why)
 {
     *tap = TAP_CLOSED;
     tap->effects_first = true;
-    tap->fd = tap_connect(port);
+    tap->fd = address_connect(address);
     if (tap->fd < 0) {
-        text_add(why, "the redis-server at 127.0.0.1:%d does not take a connection: %s", port,
-                 strerror(errno));
+        int error = errno;
+        text_add(why, "the redis-server at ");
+        address_print(address, why);
+        text_add(why, " does not take a connection: %s", strerror(error));
         return result_error(ERROR_ENVIRONMENT);
     }
     return tap_handshake(tap, 0, 1, why);

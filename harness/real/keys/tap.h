@@ -1,7 +1,7 @@
 /*
  * tap.h: a connection on which a redis-server tells all that it does, in its own order.
  *
- *     tap_open(&tap, port, why);              waits for the server's word; tap.refused says why not
+ *     tap_open(&tap, address, why);           waits for the server's word; tap.refused says why not
  *     tap_send(&tap, words, count);           questions of our own, before it tells
  *     tap_begin(&tap, why);                   from here on it tells
  *     tap_receive(&tap);                      when tap.fd can be read
@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "harness/real/keys/monitor.h"
+#include "harness/real/process/address.h"
 
 enum { TAP_WAIT_SECONDS = 10, TAP_REFUSED_BYTES = 160, TAP_WORDS_MAX = 6 };
 
@@ -43,11 +44,11 @@ struct tap {
 #define TAP_CLOSED ((struct tap){.fd = -1})
 
 /*
- * Connect to the server on 127.0.0.1:port; have it tell. Both fail with ERROR_ENVIRONMENT where it
+ * Connect to the server; have it tell. Both fail with ERROR_ENVIRONMENT where it
  * does not answer; where it answers that it will not tell, `refused` names the command and quotes
  * it, and the tap is closed. A server that tells answers no more questions about its keys.
  */
-MUST_USE struct result tap_open(struct tap *tap, uint16_t port, struct text *why);
+MUST_USE struct result tap_open(struct tap *tap, struct address address, struct text *why);
 MUST_USE struct result tap_begin(struct tap *tap, struct text *why);
 void tap_close(struct tap *tap);
 

@@ -2,8 +2,8 @@
 #include "harness/real/node/admin.h"
 
 #include "base/assert.h"
+#include "base/duration.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,15 +12,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
-static int admin_connect(int port, const struct timeval *patience)
+enum { ADMIN_CLOCK_LOOKS = 5, ADMIN_CLOCK_QUICK_US = 1000 };
+
+static int admin_connect(struct address to, const struct timeval *patience)
 {
-    struct sockaddr_in address;
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_port = htons((uint16_t)port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    struct sockaddr_in address = address_socket(to);
     int one = 1;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) {
@@ -115,12 +114,12 @@ static bool admin_parse(struct admin_reply *reply)
     return true;
 }
 
-struct result admin_ask(struct admin *admin, int port, const char *const *words,
+struct result admin_ask(struct admin *admin, struct address address, const char *const *words,
                         struct admin_reply *reply, struct text *why)
 {
     const struct timeval patience = {.tv_sec = ADMIN_WAIT_SECONDS};
     if (admin->fd < 0) {
-        admin->fd = admin_connect(port, &patience);
+        admin->fd = admin_connect(address, &patience);
     }
     bool sent = admin->fd >= 0 && admin_send(admin->fd, words);
     reply->bytes = 0;
@@ -138,23 +137,56 @@ struct result admin_ask(struct admin *admin, int port, const char *const *words,
             return RESULT_OK;
         }
     }
-    text_add(why, "the redis-server at 127.0.0.1:%d does not answer %s: %s", port, words[0],
-             errno == EAGAIN ? "it is silent" : strerror(errno));
+    int error = errno;
+    text_add(why, "the redis-server at ");
+    address_print(address, why);
+    text_add(why, " does not answer %s: %s", words[0],
+             error == EAGAIN ? "it is silent" : strerror(error));
     admin_close(admin);
     return result_error(ERROR_ENVIRONMENT);
 }
 
-bool admin_alive(int port)
+bool admin_alive(struct address address)
 {
     const struct timeval patience = {.tv_usec = 5000};
     char answer[8];
-    int fd = admin_connect(port, &patience);
+    int fd = admin_connect(address, &patience);
     if (fd < 0) {
         return false;
     }
     ssize_t got = send(fd, "PING\r\n", 6, MSG_NOSIGNAL) == 6 ? recv(fd, answer, 7, 0) : 0;
     (void)close(fd);
     return got == 7 && memcmp(answer, "+PONG\r\n", 7) == 0;
+}
+
+static int64_t admin_wall_ns(void)
+{
+    struct timespec now;
+    ASSERT(clock_gettime(CLOCK_REALTIME, &now) == 0);
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+struct result admin_clock_offset(struct admin *admin, struct address address, int64_t *offset_ns,
+                                 struct text *why)
+{
+    int64_t best_ns = INT64_MAX;
+    for (int i = 0; i < ADMIN_CLOCK_LOOKS && best_ns > ADMIN_CLOCK_QUICK_US * NS_PER_US; i++) {
+        struct admin_reply reply;
+        int64_t before_ns = admin_wall_ns();
+        TRY(admin_ask(admin, address, (const char *[]){"TIME", NULL}, &reply, why));
+        int64_t took_ns = admin_wall_ns() - before_ns;
+        if (reply.type != '*' || reply.count != 2) {
+            text_add(why, "it does not tell its time");
+            return result_error(ERROR_ENVIRONMENT);
+        }
+        if (took_ns < best_ns) {
+            int64_t told_ns =
+                reply.items[0].integer * NS_PER_S + reply.items[1].integer * NS_PER_US;
+            best_ns = took_ns;
+            *offset_ns = told_ns - (before_ns + took_ns / 2);
+        }
+    }
+    return RESULT_OK;
 }
 
 void admin_close(struct admin *admin)

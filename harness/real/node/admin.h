@@ -2,7 +2,7 @@
  * admin.h: the harness's own direct connection to a node, past all proxies: one command at a time.
  *
  *     struct admin admin = ADMIN_CLOSED;
- *     admin_ask(&admin, port, (const char *[]){"TIME", NULL}, &reply, why);
+ *     admin_ask(&admin, address, (const char *[]){"TIME", NULL}, &reply, why);
  *
  * It waits for the answer, at most ADMIN_WAIT_SECONDS: ask only nodes that are up and not frozen.
  * Replies that locks' nodes give to such questions are small and flat; a larger one is an error.
@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "harness/real/process/address.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,11 +49,19 @@ struct admin_reply {
  * Connect where needed, send `words` (NULL at the end), wait for the answer. An error reply is an
  * answer. ERROR_ENVIRONMENT when there is none; the connection is closed then.
  */
-MUST_USE struct result admin_ask(struct admin *admin, int port, const char *const *words,
-                                 struct admin_reply *reply, struct text *why);
+MUST_USE struct result admin_ask(struct admin *admin, struct address address,
+                                 const char *const *words, struct admin_reply *reply,
+                                 struct text *why);
 
-/* Does a server at `port` answer PING with PONG, at once? */
-bool admin_alive(int port);
+/* Does a server answer PING with PONG, at once? */
+bool admin_alive(struct address address);
+
+/*
+ * What its wall clock shows, by TIME, less what ours shows: the quickest of a few answers, because
+ * on a busy machine the others come late.
+ */
+MUST_USE struct result admin_clock_offset(struct admin *admin, struct address address,
+                                          int64_t *offset_ns, struct text *why);
 
 void admin_close(struct admin *admin);
 

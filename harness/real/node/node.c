@@ -7,10 +7,8 @@
 #include "harness/real/process/loop.h"
 #include "harness/real/process/process.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +22,6 @@
 enum {
     NODE_SHUTDOWN_SECONDS = 10,
     NODE_WORDS_MAX = 40,
-    NODE_CLOCK_LOOKS = 5,
-    NODE_CLOCK_QUICK_US = 1000,
 };
 
 static struct result node_refused(const struct node *node, const char *what, struct text *why)
@@ -34,23 +30,28 @@ static struct result node_refused(const struct node *node, const char *what, str
     return result_error(ERROR_ENVIRONMENT);
 }
 
+/* Where it listens: on loopback, unless it is told where. */
+struct address node_address(const struct node *node)
+{
+    struct address address = address_local((uint16_t)node->port);
+    if (node->options.ip != 0) {
+        address.ip = node->options.ip;
+    }
+    return address;
+}
+
 /* A port of the kernel's choice, kept by a socket that is bound and never listens. */
 static struct result node_reserve_port(struct node *node, struct text *why)
 {
     int one = 1;
-    struct sockaddr_in address;
-    socklen_t bytes = sizeof address;
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    struct sockaddr_in address = address_socket(node_address(node));
     node->port_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (node->port_fd < 0 ||
         setsockopt(node->port_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
-        bind(node->port_fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
-        getsockname(node->port_fd, (struct sockaddr *)&address, &bytes) != 0) {
-        return node_refused(node, "no free port on 127.0.0.1", why);
+        bind(node->port_fd, (const struct sockaddr *)&address, sizeof address) != 0) {
+        return node_refused(node, "no free port", why);
     }
-    node->port = ntohs(address.sin_port);
+    node->port = address_of(node->port_fd).port;
     return RESULT_OK;
 }
 
@@ -120,10 +121,17 @@ static struct result node_preload(const struct node *node, struct text *preload,
     return RESULT_OK;
 }
 
+static const char *node_program(const struct node *node)
+{
+    return node->options.server != NULL ? node->options.server : "redis-server";
+}
+
 struct result node_start(struct node *node, struct text *why)
 {
     ASSERT(node->state == NODE_DOWN);
     char port[16];
+    char ip_memory[16];
+    struct text ip = text_over(ip_memory, sizeof ip_memory);
     char preload_memory[NODE_PATH_BYTES * 4];
     char clock_memory[NODE_PATH_BYTES + 32];
     char fsync_memory[NODE_PATH_BYTES + 32];
@@ -132,11 +140,14 @@ struct result node_start(struct node *node, struct text *why)
     struct text fsync_log = text_over(fsync_memory, sizeof fsync_memory);
     bool file = node->options.fsync != FSYNC_NONE;
     (void)snprintf(port, sizeof port, "%d", node->port);
-    const char *const words[NODE_WORDS_MAX] = {"redis-server",
+    address_print_ip(node_address(node), &ip);
+    const char *const words[NODE_WORDS_MAX] = {node_program(node),
                                                "--port",
                                                port,
                                                "--bind",
-                                               "127.0.0.1",
+                                               ip.data,
+                                               "--protected-mode",
+                                               node->options.ip != 0 ? "no" : "yes",
                                                "--dir",
                                                node->directory,
                                                "--save",
@@ -171,7 +182,7 @@ struct result node_start(struct node *node, struct text *why)
     struct result started = process_start(&spec, &node->pid, why);
     if (result_failed(started)) {
         node->pid = 0;
-        if (strstr(why->data, "redis-server: No such file") != NULL) {
+        if (node->options.server == NULL && strstr(why->data, ": No such file") != NULL) {
             text_add(why, " (install it: apt-get install redis-server)");
         }
         return started;
@@ -221,7 +232,7 @@ struct result node_ready(struct node *node, bool *ready, struct text *why)
         node->old = true;
         return node_start(node, why);
     }
-    if (admin_alive(node->port)) {
+    if (admin_alive(node_address(node))) {
         node->state = NODE_UP;
         *ready = true;
     }
@@ -382,32 +393,15 @@ void node_clock_set(struct node *node, int64_t jump_ns, int64_t rate_ppm)
 
 struct result node_clock_offset(struct node *node, int64_t *offset_ns, struct text *why)
 {
-    int64_t best_ns = INT64_MAX;
-    /* The quickest of a few answers: on a busy machine the others come late. */
-    for (int i = 0; i < NODE_CLOCK_LOOKS && best_ns > NODE_CLOCK_QUICK_US * NS_PER_US; i++) {
-        struct admin_reply reply;
-        int64_t before_ns = node_machine_wall_ns();
-        TRY(node_order(node, (const char *[]){"TIME", NULL}, &reply, why));
-        int64_t took_ns = node_machine_wall_ns() - before_ns;
-        if (reply.type != '*' || reply.count != 2) {
-            text_add(why, "node %d does not tell its time", node->options.index + 1);
-            return result_error(ERROR_ENVIRONMENT);
-        }
-        if (took_ns < best_ns) {
-            int64_t told_ns =
-                reply.items[0].integer * NS_PER_S + reply.items[1].integer * NS_PER_US;
-            best_ns = took_ns;
-            *offset_ns = told_ns - (before_ns + took_ns / 2);
-        }
-    }
-    return RESULT_OK;
+    ASSERT(node->state == NODE_UP);
+    return admin_clock_offset(&node->admin, node_address(node), offset_ns, why);
 }
 
 struct result node_ask(struct node *node, const char *const *words, struct admin_reply *reply,
                        struct text *why)
 {
     ASSERT(node->state == NODE_UP);
-    return admin_ask(&node->admin, node->port, words, reply, why);
+    return admin_ask(&node->admin, node_address(node), words, reply, why);
 }
 
 struct result node_order(struct node *node, const char *const *words, struct admin_reply *reply,

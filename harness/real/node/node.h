@@ -34,6 +34,8 @@ struct node_options {
     bool track_fsync;           /* its power will be cut: preload the fsync shim */
     const char *run_directory;  /* absolute; for its log */
     const char *data_directory; /* for what is of no use after the run; NULL: the same */
+    const char *server;         /* the program; NULL: "redis-server" from the path */
+    uint32_t ip;                /* where it listens, in network order; 0: 127.0.0.1 */
 };
 
 struct node {
@@ -53,6 +55,7 @@ struct node {
 
 MUST_USE struct result node_init(struct node *node, const struct node_options *options,
                                  struct text *why);
+struct address node_address(const struct node *node);
 MUST_USE struct result node_start(struct node *node, struct text *why);
 
 /*

@@ -14,40 +14,83 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { DOCTOR_PATIENCE_SECONDS = 5, DOCTOR_FILES_MIN = 1024 };
+enum { DOCTOR_PATIENCE_SECONDS = 5, DOCTOR_FILES_MIN = 1024, DOCTOR_REDIS_MIN = 5 };
 
-/* The first line that a program prints; false when it cannot be run. The words are ours. */
-static bool doctor_ask(const char *command, char *line, size_t line_bytes)
+enum doctor_answer { DOCTOR_ANSWERED, DOCTOR_MISSING, DOCTOR_SILENT, DOCTOR_FAILED };
+
+/* What `timeout` and the shell say by their exit codes. */
+enum { EXIT_TIMED_OUT = 124, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_KILLED = 137 };
+
+/* The first line that a program prints, within some seconds. The words are ours. */
+static enum doctor_answer doctor_ask(const char *command, char *line, size_t line_bytes)
 {
-    FILE *pipe = popen(command, "re");
+    char bounded[DOCTOR_TEXT_BYTES];
+    (void)snprintf(bounded, sizeof bounded, "timeout -k 1 %d %s 2>/dev/null </dev/null",
+                   DOCTOR_PATIENCE_SECONDS, command);
+    FILE *pipe = popen(bounded, "re");
     if (pipe == NULL) {
-        return false;
+        return DOCTOR_FAILED;
     }
     bool read = fgets(line, (int)line_bytes, pipe) != NULL;
     line[read ? strcspn(line, "\n") : 0] = 0;
-    return pclose(pipe) == 0 && read;
+    int status = pclose(pipe);
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_KILLED;
+    switch (code) {
+    case 0:
+        return read ? DOCTOR_ANSWERED : DOCTOR_FAILED;
+    case EXIT_NOT_FOUND:
+        return DOCTOR_MISSING;
+    case EXIT_TIMED_OUT:
+    case EXIT_KILLED:
+        return DOCTOR_SILENT;
+    default:
+        return DOCTOR_FAILED;
+    }
 }
 
 static void doctor_program(const char *command, const char *package, struct doctor_line *line)
 {
-    line->there = doctor_ask(command, line->found, sizeof line->found);
-    if (!line->there) {
+    enum doctor_answer answer = doctor_ask(command, line->found, sizeof line->found);
+    line->there = answer == DOCTOR_ANSWERED;
+    line->broken = answer == DOCTOR_SILENT || answer == DOCTOR_FAILED;
+    if (answer == DOCTOR_MISSING) {
         (void)snprintf(line->found, sizeof line->found, "not found");
         (void)snprintf(line->remedy, sizeof line->remedy, "apt-get install %s", package);
+    } else if (line->broken) {
+        (void)snprintf(line->found, sizeof line->found,
+                       answer == DOCTOR_SILENT ? "`%.150s` does not answer within %d s"
+                                               : "`%.150s` is there and fails%.0d",
+                       command, DOCTOR_PATIENCE_SECONDS);
+        (void)snprintf(line->remedy, sizeof line->remedy, "apt-get install --reinstall %s",
+                       package);
     }
 }
 
+/* "Redis server v=7.0.15 ...". Failover needs REPLICAOF, which came with 5. */
 static void doctor_redis(struct doctor_line *line)
 {
-    doctor_program("redis-server --version 2>/dev/null", "redis-server", line);
+    doctor_program("redis-server --version", "redis-server", line);
+    const char *version = strstr(line->found, "v=");
+    if (line->there && (version == NULL || strtol(version + 2, NULL, 10) < DOCTOR_REDIS_MIN)) {
+        char told[DOCTOR_TEXT_BYTES / 2];
+        (void)snprintf(told, sizeof told, "%.100s", line->found);
+        line->there = false;
+        line->broken = true;
+        (void)snprintf(line->found, sizeof line->found, "%s: must be %d or newer", told,
+                       DOCTOR_REDIS_MIN);
+        (void)snprintf(line->remedy, sizeof line->remedy,
+                       "install a newer one, and put it first "
+                       "on the PATH");
+    }
 }
 
 static void doctor_node_js(struct doctor_line *line)
 {
-    doctor_program("node --version 2>/dev/null", "nodejs npm", line);
+    doctor_program("node --version", "nodejs npm", line);
 }
 
 static void doctor_kernel(struct doctor_line *line)
@@ -131,6 +174,7 @@ static void doctor_server(struct doctor_line *line)
         return;
     }
     line->there = !result_failed(doctor_run_server(&node, directory, &why));
+    line->broken = !line->there;
     node_release(&node);
     guard_remove_tree(directory);
 }

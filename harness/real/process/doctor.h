@@ -10,6 +10,7 @@ enum { DOCTOR_TEXT_BYTES = 256 };
 struct doctor_line {
     const char *what; /* "redis-server" */
     bool there;
+    bool broken;                    /* it is there, and does not do what it must */
     bool needed;                    /* without it the real world does not run */
     char found[DOCTOR_TEXT_BYTES];  /* what was seen: a version, a path, or what is wrong */
     char remedy[DOCTOR_TEXT_BYTES]; /* "apt-get install redis-server"; "" where there is nothing

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,6 +67,13 @@ static void process_become(const struct process_spec *spec, const char *const *e
     int log = ends[2];
     int report = ends[3];
     process_die_with(ends[4], SIGKILL);
+    if (spec->file_bytes_max > 0) {
+        struct rlimit limit = {(rlim_t)spec->file_bytes_max, (rlim_t)spec->file_bytes_max};
+        (void)setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    if (spec->own_group) {
+        (void)setpgid(0, 0);
+    }
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -144,14 +152,10 @@ struct result process_start(const struct process_spec *spec, pid_t *pid, struct 
     return RESULT_OK;
 }
 
-struct result process_freeze(pid_t pid, struct text *why)
+/* Wait until a child, which was told to stop, has. */
+static struct result process_await_stop(pid_t pid, struct text *why)
 {
-    ASSERT(pid > 0);
     int64_t deadline_ns = loop_now_ns() + PROCESS_FREEZE_SECONDS * NS_PER_S;
-    if (kill(pid, SIGSTOP) != 0) {
-        text_add(why, "process %d cannot be stopped: %s", (int)pid, strerror(errno));
-        return result_error(ERROR_ENVIRONMENT);
-    }
     /* The kernel reports a stop to the parent once the last thread has stopped. */
     while (loop_now_ns() < deadline_ns) {
         siginfo_t info;
@@ -170,6 +174,65 @@ struct result process_freeze(pid_t pid, struct text *why)
     }
     text_add(why, "process %d did not stop: it died or hangs in the kernel", (int)pid);
     return result_error(ERROR_ENVIRONMENT);
+}
+
+static struct result process_stop(pid_t pid, pid_t target, struct text *why)
+{
+    ASSERT(pid > 0);
+    if (kill(target, SIGSTOP) != 0) {
+        text_add(why, "process %d cannot be stopped: %s", (int)pid, strerror(errno));
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    return process_await_stop(pid, why);
+}
+
+struct result process_freeze(pid_t pid, struct text *why)
+{
+    return process_stop(pid, pid, why);
+}
+
+/* Do the processes that this one started stand still? (What those started stops with them.) */
+static bool process_children_stand(pid_t pid)
+{
+    char path[80];
+    char line[1024];
+    bool stand = true;
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd >= 0 ? read(fd, line, sizeof line - 1) : 0;
+    process_close(fd);
+    line[bytes > 0 ? bytes : 0] = '\0';
+    for (char *next = line; *next != '\0';) {
+        pid_t child = (pid_t)strtol(next, &next, 10);
+        char state = child > 0 ? process_state(child) : 0;
+        bool moves = state == 'R' || state == 'S' || state == 'D';
+        stand = stand && !(moves && getpgid(child) == getpgid(pid));
+        next += *next == ' ' ? 1 : 0;
+    }
+    return stand;
+}
+
+struct result process_freeze_group(pid_t pid, struct text *why)
+{
+    int64_t deadline_ns = loop_now_ns() + PROCESS_FREEZE_SECONDS * NS_PER_S;
+    TRY(process_stop(pid, -pid, why));
+    while (!process_children_stand(pid) && loop_now_ns() < deadline_ns) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 50 * NS_PER_US}, NULL);
+    }
+    return RESULT_OK;
+}
+
+void process_thaw_group(pid_t pid)
+{
+    ASSERT(pid > 0);
+    (void)kill(-pid, SIGCONT);
+}
+
+void process_kill_group(pid_t pid)
+{
+    ASSERT(pid > 0);
+    (void)kill(-pid, SIGKILL);
+    process_kill(pid);
 }
 
 void process_thaw(pid_t pid)

@@ -33,7 +33,9 @@ struct process_spec {
     const char *environment[PROCESS_ENVIRONMENT_MAX]; /* "NAME=text", added to ours; NULL ends */
     int input;                                        /* descriptors for 0 and 1; -1: /dev/null */
     int output;
-    const char *log_path; /* standard error, and output where that is -1, are appended here */
+    const char *log_path;   /* standard error, and output where that is -1, are appended here */
+    int64_t file_bytes_max; /* no file of its own may be longer; 0: any */
+    bool own_group;         /* it leads a process group, with whatever it starts itself */
 };
 
 /*
@@ -51,6 +53,11 @@ void process_die_with(pid_t parent, int signal);
 /* SIGSTOP, and wait until every thread has stopped. ERROR_ENVIRONMENT when it died instead. */
 MUST_USE struct result process_freeze(pid_t pid, struct text *why);
 void process_thaw(pid_t pid);
+
+/* The same for a process that leads a group, and for all that it has started. */
+MUST_USE struct result process_freeze_group(pid_t pid, struct text *why);
+void process_thaw_group(pid_t pid);
+void process_kill_group(pid_t pid);
 
 /* SIGKILL and reap; returns when the process is gone. Harmless when it is a zombie already. */
 void process_kill(pid_t pid);

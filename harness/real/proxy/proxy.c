@@ -226,22 +226,22 @@ struct result proxy_start(uv_loop_t *loop, const struct proxy_options *options,
     size_t bytes = sizeof(struct proxy) + links * sizeof(struct proxy_link);
     struct proxy *proxy = memory_resize(NULL, bytes);
     size_t nodes = (size_t)options->node_count;
-    uint16_t *ports = memory_resize(NULL, nodes * sizeof *ports);
+    struct address *addresses = memory_resize(NULL, nodes * sizeof *addresses);
     struct proxy_tap *taps = memory_resize(NULL, nodes * sizeof *taps);
-    if (proxy == NULL || ports == NULL || taps == NULL) {
+    if (proxy == NULL || addresses == NULL || taps == NULL) {
         memory_release(proxy);
-        memory_release(ports);
+        memory_release(addresses);
         memory_release(taps);
         text_add(why, "no memory for %u proxies", links);
         return result_error(ERROR_LIMIT);
     }
     memset(proxy, 0, bytes);
-    memset(ports, 0, nodes * sizeof *ports);
+    memset(addresses, 0, nodes * sizeof *addresses);
     for (size_t i = 0; i < nodes; i++) {
         taps[i] = (struct proxy_tap){{SOURCE_TAP}, proxy, (int32_t)i};
     }
     proxy->options = *options;
-    proxy->node_port = ports;
+    proxy->node_address = addresses;
     proxy->taps = taps;
     proxy->link_count = links;
     proxy->now_ns = loop_now_ns();
@@ -268,7 +268,7 @@ void proxy_stop(struct proxy *proxy)
 void proxy_free(struct proxy *proxy)
 {
     if (proxy != NULL) {
-        memory_release(proxy->node_port);
+        memory_release(proxy->node_address);
         memory_release(proxy->taps);
         memory_release(proxy);
     }
@@ -281,10 +281,10 @@ uint16_t proxy_port(const struct proxy *proxy, int32_t client, int32_t node)
     return proxy->links[client * proxy->options.node_count + node].port;
 }
 
-void proxy_node_set(struct proxy *proxy, int32_t node, uint16_t port)
+void proxy_node_set(struct proxy *proxy, int32_t node, struct address address)
 {
     ASSERT(node >= 0 && node < proxy->options.node_count);
-    proxy->node_port[node] = port;
+    proxy->node_address[node] = address;
     int fd = keys_fd(proxy->options.keys, node);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &proxy->taps[node].source};
     if (fd >= 0 && epoll_ctl(proxy->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {

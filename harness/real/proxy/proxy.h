@@ -92,10 +92,10 @@ void proxy_free(struct proxy *proxy);
 uint16_t proxy_port(const struct proxy *proxy, int32_t client, int32_t node);
 
 /*
- * Where the node listens, on 127.0.0.1; again after a restart on another port. Where keys.h watches
+ * Where the node listens; again after a restart at another address. Where keys.h watches
  * it, do that first.
  */
-void proxy_node_set(struct proxy *proxy, int32_t node, uint16_t port);
+void proxy_node_set(struct proxy *proxy, int32_t node, struct address address);
 
 /*
  * Faults of links, by their number in the plan (< SCENARIO_FAULTS_MAX); any number at once.

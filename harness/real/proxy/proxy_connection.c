@@ -1,4 +1,5 @@
 /* proxy_connection.c: listeners of links; a connection's beginning and end. */
+#include "harness/real/proxy/peer.h"
 #include "harness/real/proxy/proxy_inner.h"
 
 #include "base/arena.h"
@@ -13,21 +14,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct sockaddr_in loopback(uint16_t port)
-{
-    struct sockaddr_in address;
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
 /* A socket of 127.0.0.1:port (0: the kernel chooses). -1 if the system refuses. */
 static int socket_bound(uint16_t port)
 {
     int on = 1;
-    struct sockaddr_in address = loopback(port);
+    struct sockaddr_in address = address_socket(address_local(port));
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return -1;
@@ -267,7 +258,7 @@ static struct keys_channel *channel_open(const struct proxy_link *link, int node
         .node = link->node,
         .client = link->client,
         .own_port = named ? ntohs(address.sin_port) : 0,
-        .node_port = link->proxy->node_port[link->node],
+        .node_address = link->proxy->node_address[link->node],
     };
     return keys_channel_open(link->proxy->options.keys, &route);
 }
@@ -276,7 +267,7 @@ static struct keys_channel *channel_open(const struct proxy_link *link, int node
 static int node_connect(const struct proxy_link *link)
 {
     int on = 1;
-    struct sockaddr_in address = loopback(link->proxy->node_port[link->node]);
+    struct sockaddr_in address = address_socket(link->proxy->node_address[link->node]);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return -1;
@@ -339,7 +330,11 @@ void link_accept(struct proxy_link *link)
         if (fd < 0) {
             return;
         }
-        link_connect(link, fd);
+        if (peer_is_ours(fd)) {
+            link_connect(link, fd);
+        } else {
+            (void)close(fd);
+        }
     }
 }
 

@@ -124,7 +124,7 @@ struct proxy {
     struct loop_watch watch;
     struct loop_alarm alarm;
     int64_t now_ns; /* of this turn */
-    uint16_t *node_port;
+    struct address *node_address;
     struct proxy_connection *dead;    /* to be freed */
     struct proxy_connection *flush;   /* to be written to at the end of the turn */
     struct proxy_connection *waiting; /* with replies that the node has to explain */

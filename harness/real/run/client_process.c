@@ -24,8 +24,9 @@
 
 enum {
     CLIENT_PROCESS_FD = 3,
-    CLIENT_PROCESS_QUEUE_MAX = 16, /* what can come in while it stands at a probe point */
-    CLIENT_PROCESS_POLL_MS = 20,   /* how often a clock with a wrong rate is looked at */
+    CLIENT_PROCESS_QUEUE_MAX = 16,       /* what can come in while it stands at a probe point */
+    CLIENT_PROCESS_POLL_MS = 20,         /* how often a clock with a wrong rate is looked at */
+    CLIENT_PROCESS_WAKES_AT_ONCE = 1000, /* in a row; each one behind them waits a millisecond */
 };
 
 /* Everything a client's process has. One a process, so it may be static. */
@@ -42,7 +43,8 @@ struct client_process {
     struct loop_watch watch;
     struct loop_alarm alarm;
     struct random_stream slow;
-    int64_t wake_ns; /* on the client's own clock; TIME_NEVER if none */
+    int64_t wake_ns;        /* on the client's own clock; TIME_NEVER if none */
+    uint32_t wakes_at_once; /* in a row: asked for at a time that has passed */
     bool begun;
     bool busy; /* inside a step or its effects */
     uint32_t queued_count;
@@ -129,7 +131,11 @@ static int64_t client_process_wall(struct client_process *process)
     return clock_page_shown(&process->control->wall, client_process_machine_wall());
 }
 
-/* Set the alarm for the wake that the actor asked for, on a clock that may go wrong. */
+/*
+ * Set the alarm for the wake that the actor asked for, on a clock that may go wrong. A lock that
+ * asks to be woken at once for ever gets nothing done, but it must not take the processors that
+ * the rest of the run is measured by.
+ */
 static void client_process_arm(struct client_process *process)
 {
     if (process->wake_ns == TIME_NEVER) {
@@ -140,6 +146,11 @@ static void client_process_arm(struct client_process *process)
     if (clock_page_rate_ppm(&process->control->monotonic) != CLOCK_PAGE_PPM) {
         int64_t look_ns = loop_now_ns() + CLIENT_PROCESS_POLL_MS * NS_PER_MS;
         at_ns = look_ns < at_ns ? look_ns : at_ns;
+    }
+    int64_t now_ns = loop_now_ns();
+    process->wakes_at_once = at_ns <= now_ns ? process->wakes_at_once + 1 : 0;
+    if (process->wakes_at_once > CLIENT_PROCESS_WAKES_AT_ONCE) {
+        at_ns = now_ns + NS_PER_MS;
     }
     loop_alarm_set(&process->alarm, at_ns);
 }

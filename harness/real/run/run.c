@@ -4,9 +4,7 @@
 #include "base/assert.h"
 #include "base/version.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,9 +52,16 @@ void run_emit_early(struct run *run, const struct history_event *event)
     struct history_event shifted = *event;
     int64_t earlier_ns = run->start_ns - run->prepared_ns;
     shifted.time_ns -= earlier_ns;
+    if ((shifted.flags & HISTORY_HAS_SINCE) != 0) {
+        shifted.since_ns = shifted.since_ns > earlier_ns ? shifted.since_ns - earlier_ns : 0;
+    }
     if (shifted.until_ns != 0 && shifted.until_ns != TIME_NEVER) {
         shifted.until_ns -= earlier_ns;
     }
+    shifted.until_least_ns -= (shifted.flags & HISTORY_HAS_UNTIL_LEAST) != 0 ? earlier_ns : 0;
+    shifted.since_ns -= (shifted.flags & HISTORY_HAS_SINCE) != 0 ? earlier_ns : 0;
+    shifted.sent_ns -= (shifted.flags & HISTORY_HAS_SENT) != 0 ? earlier_ns : 0;
+    shifted.replied_ns -= (shifted.flags & HISTORY_HAS_REPLIED) != 0 ? earlier_ns : 0;
     run_emit(run, &shifted);
 }
 
@@ -84,6 +89,7 @@ static void run_emit_phase(struct run *run, enum history_f f, enum history_cause
 static void run_on_signal(uv_signal_t *handle, int signal)
 {
     struct run *run = handle->data;
+    run_cluster_beat(run); /* whoever ends us may do so because a node is gone: that comes first */
     run_fail(run, result_error(ERROR_INTERRUPTED),
              signal == SIGINT ? "interrupted" : "asked to end by SIGTERM");
 }
@@ -149,6 +155,7 @@ static struct result run_make_loop(struct run *run, struct text *why)
     TRY(loop_alarm_init(&run->keys_alarm, &run->loop, run_on_keys, run, why));
     TRY(loop_alarm_init(&run->nodes_alarm, &run->loop, run_on_nodes, run, why));
     TRY(loop_alarm_init(&run->links_alarm, &run->loop, run_on_links, run, why));
+    TRY(run_late_start(run, why));
     return loop_alarm_init(&run->phase_alarm, &run->loop, run_on_phase, run, why);
 }
 
@@ -157,19 +164,14 @@ static struct result run_make_loop(struct run *run, struct text *why)
 /* A port that is bound and never listens: connections to it are refused. */
 static struct result run_reserve_nowhere(struct run *run, struct text *why)
 {
-    struct sockaddr_in address;
-    socklen_t bytes = sizeof address;
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    struct sockaddr_in address = address_socket(run_cluster_own(run));
     run->nowhere_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (run->nowhere_fd < 0 ||
-        bind(run->nowhere_fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
-        getsockname(run->nowhere_fd, (struct sockaddr *)&address, &bytes) != 0) {
-        text_add(why, "no free port on 127.0.0.1: %s", strerror(errno));
+        bind(run->nowhere_fd, (const struct sockaddr *)&address, sizeof address) != 0) {
+        text_add(why, "no free port: %s", strerror(errno));
         return result_error(ERROR_ENVIRONMENT);
     }
-    run->nowhere_port = ntohs(address.sin_port);
+    run->nowhere = address_of(run->nowhere_fd);
     return RESULT_OK;
 }
 
@@ -211,6 +213,7 @@ static struct result run_make_proxies(struct run *run, struct text *why)
         .start_ns = run->prepared_ns,
         .emit = run_on_key,
         .emit_data = run,
+        .shown = run->options->adapter != NULL ? run_trace_shown : NULL,
     };
     run->keys = keys_new(&keys);
     if (run->keys == NULL) {
@@ -224,7 +227,10 @@ static struct result run_make_proxies(struct run *run, struct text *why)
         ASSERT(said);
     }
     for (int32_t i = 0; i < run->node_count; i++) {
-        TRY(keys_watch(run->keys, i, (uint16_t)run->nodes[i].node.port, why));
+        if (run->nodes[i].site.hand->distant) {
+            keys_distant(run->keys, i, run->nodes[i].site.wall_ahead_ns);
+        }
+        TRY(keys_watch(run->keys, i, run->nodes[i].site.address, why));
     }
     struct proxy_options options = {
         .client_count = run->client_count + 1,
@@ -235,7 +241,7 @@ static struct result run_make_proxies(struct run *run, struct text *why)
     };
     TRY(proxy_start(&run->loop, &options, &run->proxy, why));
     for (int32_t i = 0; i < run->node_count; i++) {
-        proxy_node_set(run->proxy, i, (uint16_t)run->nodes[i].node.port);
+        proxy_node_set(run->proxy, i, run->nodes[i].site.address);
     }
     return RESULT_OK;
 }
@@ -269,6 +275,11 @@ static struct result run_check_files(const struct run *run, struct text *why)
 
 static struct result run_check_size(const struct run *run, struct text *why)
 {
+    const struct server_kind *kind = server_kind_at(run->plan->scenario.node_kind);
+    if (!kind->real) {
+        text_add(why, "%s servers are in the simulator only; use --world sim", kind->name);
+        return result_error(ERROR_SCHEMA);
+    }
     int32_t pairs = (run->client_count + 1) * run->node_count;
     if (pairs > RUN_PAIRS_MAX) {
         text_add(why,
@@ -286,11 +297,15 @@ static struct result run_prepare(struct run *run, struct text *why)
     TRY(run_check_size(run, why));
     TRY(guard_start(&run->guard, run->options->run_directory, why));
     TRY(run_take_memory(run, why));
+    TRY(run_cluster_open(run, why));
     TRY(run_reserve_nowhere(run, why));
     TRY(run_nodes_start(run, why));
     TRY(run_clients_start(run, why));
     TRY(run_make_loop(run, why));
     TRY(run_nodes_wait(run, why));
+    TRY(run_cluster_watch(run, why));
+    TRY(run_servers_look(run, why));
+    TRY(run_cluster_borrow(run, why));
     TRY(run_replicas_start(run, why));
     run->prepared_ns = loop_now_ns();
     schedule_init(&run->schedule, run->plan);
@@ -301,11 +316,16 @@ static struct result run_prepare(struct run *run, struct text *why)
 
 /* ---- phases --------------------------------------------------------------------------------- */
 
-/* Turn the loop until `reached`, or until `deadline_ns`, or until it is over. */
+/*
+ * Turn the loop until `reached`, or until `deadline_ns`, or until it is over. Time in which we
+ * were stopped does not count.
+ */
 static void run_until(struct run *run, bool (*reached)(const struct run *run), int64_t deadline_ns)
 {
-    loop_alarm_set(&run->phase_alarm, deadline_ns);
-    while (!run->over && !reached(run) && loop_now_ns() < deadline_ns) {
+    int64_t lost_ns = run_lost_ns(run);
+    while (!run->over && !reached(run) &&
+           loop_now_ns() < deadline_ns + run_lost_ns(run) - lost_ns) {
+        loop_alarm_set(&run->phase_alarm, deadline_ns + run_lost_ns(run) - lost_ns);
         run_keys_watch(run);
         run_turn(run);
     }
@@ -395,8 +415,9 @@ static void run_close_handle(uv_handle_t *handle, void *data)
 /* Close everything that is open on the loop; only then may the memory of its handles go. */
 static void run_close_loop(struct run *run)
 {
-    struct loop_alarm *alarms[] = {&run->schedule_alarm, &run->keys_alarm, &run->nodes_alarm,
-                                   &run->links_alarm, &run->phase_alarm};
+    struct loop_alarm *alarms[] = {&run->schedule_alarm, &run->keys_alarm,  &run->nodes_alarm,
+                                   &run->links_alarm,    &run->phase_alarm, &run->late.alarm,
+                                   &run->agents_alarm};
     if (!run->looping) {
         return;
     }
@@ -412,9 +433,12 @@ static void run_close_loop(struct run *run)
 
 static void run_end(struct run *run)
 {
+    run_trace_end(run);
     run_clients_end(run);
+    run_cluster_finish(run);
     run_nodes_end(run);
     run_replicas_end(run);
+    run_cluster_close(run);
     if (run->proxy != NULL) {
         proxy_stop(run->proxy);
     }

@@ -3,13 +3,17 @@
  *
  *     run.c         world_real: prepare, go, heal, audit, end
  *     run_client.c  the clients: processes of our own, or adapters
- *     run_adapter.c what only adapters need
+ *     run_adapter.c what only adapters need; run_adapter_clock.c their wall clocks
  *     run_fault.c   carries out what the schedule says, and faults of links
  *     run_strikes.c table: what each kind of fault does to one client or one node
  *     run_node.c    how nodes stop, stand still and come back
  *     run_clock.c   the wall clocks of nodes
+ *     run_cluster.c nodes that are there already: their agents, and what is known of their clocks
+ *     run_server.c  what servers the nodes run
  *     run_replica.c replicas that lag, for failovers
  *     run_loading.c stands for a server that is loading its data
+ *     run_late.c    how late we are, and others
+ *     run_trace.c   what an adapter said and its library sent, as a log
  *     run_order.c   faults that are an order to the server: refuse writes, evict, flush scripts
  *
  * Everything happens in one thread, inside the loop's callbacks or between its turns. Whatever
@@ -20,19 +24,25 @@
 
 #include "base/arena.h"
 #include "harness/real/adapter/adapter.h"
+#include "harness/real/agent/remote.h"
 #include "harness/real/keys/keys.h"
-#include "harness/real/node/node.h"
+#include "harness/real/node/site.h"
 #include "harness/real/process/guard.h"
+#include "harness/real/process/lateness.h"
 #include "harness/real/process/loop.h"
+#include "harness/real/process/vdso.h"
 #include "harness/real/proxy/proxy.h"
 #include "harness/real/run/client_process.h"
 #include "harness/schedule.h"
 #include "harness/store.h"
 #include "harness/world.h"
 
+#include <stdio.h>
+
 enum {
     RUN_START_SECONDS = 20, /* for servers and clients to come up, on a machine however busy */
     RUN_HELD_MAX = 64,
+    RUN_LOADING_TEXTS = 2, /* LOADING, WRONGTYPE */
 };
 
 enum run_client_state {
@@ -55,6 +65,38 @@ struct run_lease {
 struct run;
 struct run_replica;
 
+/* A process that may have to wait for a processor, when it was looked at last. */
+struct run_waiter {
+    pid_t pid;
+    int64_t waited_ns; /* in all; -1: unknown */
+    int64_t looked_ns;
+};
+
+struct run_late {
+    struct lateness lateness;
+    struct loop_alarm alarm;
+    int64_t sample_ns; /* when others are looked at next */
+};
+
+enum run_clock_state {
+    CLOCK_PROVED, /* nothing is to be shown */
+    CLOCK_TRIED,  /* before the run: does it move at all? */
+    CLOCK_ASKED,  /* a fault moved it, and its program is asked what it sees */
+};
+
+/* The wall clock of an adapter's program, where the plan will move it. */
+struct run_adapter_clock {
+    struct clock_page *page; /* what it should show; NULL: it is not moved */
+    struct vdso vdso;        /* for programs that go round libc */
+    uint8_t state;           /* enum run_clock_state */
+    bool waits;              /* for an answer that a sound clock could not give */
+    int32_t fault;           /* that moved it last */
+    int64_t set_ns;          /* when: older answers say nothing */
+    int64_t since_ns;        /* ASKED: the fault began then, ... */
+    int64_t off_ns;          /* ... and it was so far off before */
+    char path[NODE_PATH_BYTES];
+};
+
 struct run_client {
     struct run *run;
     int32_t index;
@@ -64,9 +106,9 @@ struct run_client {
     int fd;
     int64_t frozen_ns; /* since when */
     struct loop_watch watch;
+    struct run_waiter waiter;
     struct run_lease *leases; /* one per resource */
-    struct clock_page *adapter_clock;
-    char adapter_clock_path[NODE_PATH_BYTES];
+    struct run_adapter_clock adapter_clock;
 };
 
 /* A message that a proxy holds because its node was frozen before the reply was out. */
@@ -76,17 +118,20 @@ struct run_held {
 };
 
 struct run_node {
-    struct node node;
-    uint32_t freezes;     /* active faults that keep it frozen */
-    uint32_t downs;       /* active faults that keep it down */
-    int32_t down_fault;   /* the fault that took it down last */
-    int64_t down_ns;      /* when */
-    uint8_t down_cause;   /* CAUSE_RESTART or CAUSE_FAILOVER */
-    int64_t frozen_ns;    /* since when */
-    int64_t rate_ppm;     /* of its wall clock */
-    int32_t clock_fault;  /* a jump whose effect is still to be looked at, or HISTORY_NO_FAULT */
-    int32_t refuse_fault; /* the fault that makes it refuse writes, or HISTORY_NO_FAULT */
-    int64_t offset_ns;    /* of its clock, expected: the sum of all jumps */
+    struct site site;
+    uint32_t freezes;      /* active faults that keep it frozen */
+    uint32_t downs;        /* active faults that keep it down */
+    int32_t down_fault;    /* the fault that took it down last */
+    int64_t down_ns;       /* when, ... */
+    int64_t down_since_ns; /* ... or not before this; 0: exactly then */
+    int64_t order_ns;      /* distant: when the last order was sent */
+    uint8_t down_cause;    /* CAUSE_RESTART or CAUSE_FAILOVER */
+    int64_t frozen_ns;     /* since when */
+    int64_t rate_ppm;      /* of its wall clock */
+    int32_t clock_fault;   /* a jump whose effect is still to be looked at, or HISTORY_NO_FAULT */
+    int32_t refuse_fault;  /* the fault that makes it refuse writes, or HISTORY_NO_FAULT */
+    int64_t offset_ns;     /* of its clock, expected: the sum of all jumps */
+    struct run_waiter waiter;
 };
 
 /* What a fault did so far. */
@@ -121,6 +166,8 @@ struct run {
     struct loop_alarm nodes_alarm; /* looks at nodes that start */
     struct loop_alarm links_alarm; /* looks for late effects of links' faults */
     struct loop_alarm phase_alarm;
+    struct run_late late;
+    struct loop_alarm agents_alarm; /* hears agents, and is heard */
 
     struct schedule schedule;
     /* What the schedule said and is not carried out yet: in order, by whoever began. */
@@ -130,20 +177,26 @@ struct run {
     struct run_fault faults[SCENARIO_FAULTS_MAX];
     int32_t node_count;
     struct run_node nodes[LOCK_NODES_MAX];
+    struct remote *remotes; /* one a node; NULL: nodes are children of ours */
+    struct run_bare *bares;
+    struct loop_watch agent_watches[LOCK_NODES_MAX];
     struct run_replica *replicas[LOCK_NODES_MAX]; /* NULL where no failover is planned */
     int nowhere_fd; /* a port that is ours and refuses connections: stands for a node that is away
                      */
-    int nowhere_port;
+    struct address nowhere;
     int32_t client_count; /* without the auditor, whose index it is */
     struct run_client *clients;
     struct client_controls *controls;
     struct adapter *adapter;
+    FILE *trace;        /* wire.log, or NULL */
+    size_t trace_bytes; /* so far */
+    bool declared;      /* the adapter's library has said what it is */
     struct proxy *proxy;
     struct keys *keys;
     struct store_cell *cells;
     const char **resource_names;
-    uv_tcp_t loading; /* listens and answers LOADING; see run_loading.c */
-    int loading_port; /* 0: not needed by the plan */
+    uv_tcp_t loading[RUN_LOADING_TEXTS]; /* listen, and answer with an error; see run_loading.c */
+    int loading_port[RUN_LOADING_TEXTS]; /* 0: not needed by the plan */
     uint32_t held_count;
     struct run_held held[RUN_HELD_MAX];
     /* The message whose passing pulled a trigger, while its actions are carried out. */
@@ -178,8 +231,27 @@ struct store_answer run_store(struct run *run, enum history_f f, uint32_t resour
 
 /* ---- run_adapter.c ---- */
 MUST_USE struct result run_adapters_start(struct run *run, struct text *why);
+
+/* ---- run_adapter_clock.c ---- */
+const char *const *run_adapter_environment(void *data, int32_t client);
+/* Before the run: does each clock that the plan moves move? One that does not ends the run. */
+void run_adapter_clocks_try(struct run *run);
+/* Ask again those that are still to show what a fault did. */
+void run_adapter_clocks_look(struct run *run);
+void run_adapter_clocks(void *data, int32_t client, const struct adapter_clocks *said);
 void run_adapter_clock(struct run *run, int32_t client, uint32_t fault, int64_t jump_ns,
                        int64_t rate_ppm);
+
+/* ---- run_trace.c: only with an adapter ---- */
+void run_trace_start(struct run *run);
+void run_trace_shown(void *data, const struct keys_shown *shown);
+void run_trace_heard(void *data, int32_t client, const char *said, size_t bytes);
+void run_trace_end(struct run *run);
+
+/* ---- run_late.c ---- */
+MUST_USE struct result run_late_start(struct run *run, struct text *why);
+/* For how long this process was stopped so far: whoever waits waits so much longer. */
+int64_t run_lost_ns(const struct run *run);
 
 /* ---- run_fault.c ---- */
 void run_faults_watch(struct run *run); /* tell clients and alarms what the schedule waits for */
@@ -196,7 +268,8 @@ struct run_sight {
     int32_t client; /* or HISTORY_NOBODY */
     int32_t node;   /* or HISTORY_NO_NODE */
     int64_t observed;
-    int64_t at_ns; /* loop time; 0: now */
+    int64_t since_ns; /* loop time: not before this; 0: when the node's order was sent, if ever */
+    int64_t at_ns;    /* loop time; 0: now */
 };
 void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight);
 /* Record what was observed of it at a node. */
@@ -234,6 +307,28 @@ void run_clock_rate(struct run *run, uint32_t k, int32_t node, int64_t rate_ppm)
 /* Look at the jump that is still to be looked at (run_node.clock_fault); the node is up. */
 void run_clock_show(struct run *run, int32_t node);
 
+/* ---- run_cluster.c ---- */
+MUST_USE struct result run_cluster_open(struct run *run, struct text *why);
+/* Where node `index` is; NULL: a child of ours. */
+const struct site_place *run_cluster_place(struct run *run, int32_t index,
+                                           struct site_place *place);
+/* Our address as the nodes see it, with a port of the kernel's choice. */
+struct address run_cluster_own(const struct run *run);
+MUST_USE struct result run_cluster_watch(struct run *run, struct text *why); /* with the loop */
+void run_cluster_beat(struct run *run); /* fails the run if an agent is lost */
+/* Servers that are not ours: are the names free that we will use, and how were they set up? */
+MUST_USE struct result run_cluster_borrow(struct run *run, struct text *why);
+void run_cluster_finish(struct run *run); /* clocks again, logs, borrowed servers as they were */
+void run_cluster_close(struct run *run);
+/* An order is sent to a node now; ... */
+void run_order_sent(struct run *run, int32_t node);
+/* ... and was confirmed: everything waited meanwhile, as the history says. */
+void run_order_done(struct run *run, int32_t node);
+
+/* ---- run_server.c ---- */
+/* Ask each node what it runs, for the header; refuses different ones. */
+MUST_USE struct result run_servers_look(struct run *run, struct text *why);
+
 /* ---- run_replica.c ---- */
 MUST_USE struct result run_replicas_start(struct run *run, struct text *why);
 /* The node dies and its replica stands in its place; false if there is none. */
@@ -241,6 +336,8 @@ bool run_replica_promote(struct run *run, int32_t node);
 void run_replicas_end(struct run *run);
 
 /* ---- run_loading.c: a node that answers LOADING, as after a restart ---- */
+/* Whether the fault's error is said by what stands in for the node. */
+bool run_loading_answers(const struct fault *fault);
 MUST_USE struct result run_loading_start(struct run *run, struct text *why);
 void run_loading_set(struct run *run, uint32_t k, int32_t node, bool loading);
 

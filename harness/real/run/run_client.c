@@ -244,16 +244,21 @@ struct result run_clients_connect(struct run *run, struct text *why)
     for (int32_t i = 0; i <= run->client_count && run->options->adapter == NULL; i++) {
         TRY(run_client_connect(run, &run->clients[i], why));
     }
-    int64_t deadline_ns = loop_now_ns() + RUN_START_SECONDS * NS_PER_S;
-    loop_alarm_set(&run->phase_alarm, deadline_ns);
+    /* An adapter that says nothing is named before by adapter.h. */
+    int32_t seconds = run->adapter != NULL ? 8 * RUN_START_SECONDS : RUN_START_SECONDS;
+    int64_t deadline_ns = loop_now_ns() + seconds * NS_PER_S;
     while (!run->over && !run_clients_are(run, RUN_CLIENT_READY)) {
-        if (loop_now_ns() >= deadline_ns) {
-            text_add(why, "the clients are not connected after %d s", RUN_START_SECONDS);
+        loop_alarm_set(&run->phase_alarm, deadline_ns + run_lost_ns(run));
+        if (loop_now_ns() >= deadline_ns + run_lost_ns(run)) {
+            text_add(why, "the clients are not connected after %d s", seconds);
             return result_error(ERROR_ENVIRONMENT);
         }
         run_turn(run);
     }
     loop_alarm_set(&run->phase_alarm, TIME_NEVER);
+    if (run->adapter != NULL && !run->over) {
+        run_adapter_clocks_try(run);
+    }
     return RESULT_OK;
 }
 

@@ -12,7 +12,7 @@ static bool run_clock_is(struct run *run, int32_t node, int64_t expected_ns, int
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
     for (int i = 0; i < RUN_CLOCK_TRIES; i++) {
-        struct result seen = node_clock_offset(&run->nodes[node].node, offset_ns, &text);
+        struct result seen = site_clock_offset(&run->nodes[node].site, offset_ns, &text);
         if (result_failed(seen)) {
             run_fail(run, seen, text.data);
             return true;
@@ -50,11 +50,23 @@ void run_clock_show(struct run *run, int32_t node)
     run_fault_show(run, k, node, offset_ns);
 }
 
+static void run_clock_order(struct run *run, int32_t node, int64_t jump_ns, int64_t rate_ppm)
+{
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    run_order_sent(run, node);
+    struct result set = site_clock_set(&run->nodes[node].site, jump_ns, rate_ppm, &text);
+    run_order_done(run, node);
+    if (result_failed(set)) {
+        run_fail(run, set, text.data);
+    }
+}
+
 void run_clock_jump(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
     int64_t amount_ns = run_fault_at(run, k)->amount_ns;
-    node_clock_set(&target->node, amount_ns, target->rate_ppm);
+    run_clock_order(run, node, amount_ns, target->rate_ppm);
     keys_clock_changed(run->keys, &(struct keys_clock_change){
                                       .node = node,
                                       .fault = (int32_t)k,
@@ -64,7 +76,7 @@ void run_clock_jump(struct run *run, uint32_t k, int32_t node)
                                   });
     target->offset_ns += amount_ns;
     target->clock_fault = (int32_t)k;
-    if (target->node.state == NODE_UP) {
+    if (target->site.state == NODE_UP) {
         run_clock_show(run, node);
     }
 }
@@ -74,7 +86,7 @@ static int64_t run_clock_set_rate(struct run *run, uint32_t k, int32_t node, int
 {
     struct run_node *target = &run->nodes[node];
     int64_t now_ns = loop_now_ns();
-    node_clock_set(&target->node, 0, rate_ppm);
+    run_clock_order(run, node, 0, rate_ppm);
     target->rate_ppm = rate_ppm;
     keys_clock_changed(run->keys, &(struct keys_clock_change){
                                       .node = node,
@@ -88,14 +100,14 @@ static int64_t run_clock_set_rate(struct run *run, uint32_t k, int32_t node, int
 /* How far the clock is off; looked at while it is sound, a busy machine cannot blur it. */
 static int64_t run_clock_offset(struct run *run, int32_t node)
 {
-    struct node *server = &run->nodes[node].node;
+    struct site *server = &run->nodes[node].site;
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
     int64_t offset_ns = 0;
     if (server->state != NODE_UP) {
         return TIME_NEVER;
     }
-    struct result seen = node_clock_offset(server, &offset_ns, &text);
+    struct result seen = site_clock_offset(server, &offset_ns, &text);
     if (result_failed(seen)) {
         run_fail(run, seen, text.data);
     }

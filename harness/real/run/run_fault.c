@@ -32,6 +32,14 @@ void run_fault_record(struct run *run, uint32_t k, const struct run_sight *sight
     if (sight->f == HISTORY_FAULT_EFFECT) {
         run->faults[k].shown = true;
     }
+    int64_t since_ns = sight->since_ns;
+    if (since_ns == 0 && sight->node != HISTORY_NO_NODE && sight->f == HISTORY_FAULT_EFFECT) {
+        since_ns = run->nodes[sight->node].order_ns;
+    }
+    if (since_ns != 0 && since_ns - run->start_ns < event.time_ns) {
+        event.since_ns = since_ns > run->start_ns ? since_ns - run->start_ns : 0;
+        event.flags |= HISTORY_HAS_SINCE;
+    }
     run_emit(run, &event);
 }
 

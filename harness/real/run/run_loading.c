@@ -1,4 +1,5 @@
-/* run_loading.c: stands for a server that reads its data back and answers LOADING meanwhile. */
+/* run_loading.c: stands for a server that answers every command with an error: one that reads its
+ * data back (LOADING), or whose keys hold something else (WRONGTYPE). */
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
@@ -26,14 +27,14 @@ static void run_loading_closed(uv_handle_t *handle)
 /* One answer a command. Proxies send whole commands, and each begins with '*' behind a line end. */
 static void run_loading_answer(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buffer)
 {
-    static char refusal[] = "-LOADING Redis is loading the dataset in memory\r\n";
     if (bytes < 0) {
         uv_close((uv_handle_t *)stream, run_loading_closed);
         return;
     }
     for (ssize_t i = 0; i < bytes; i++) {
         if (buffer->base[i] == '*' && (i == 0 || buffer->base[i - 1] == '\n')) {
-            uv_buf_t answer = uv_buf_init(refusal, sizeof refusal - 1);
+            char *refusal = stream->data;
+            uv_buf_t answer = uv_buf_init(refusal, (unsigned)strlen(refusal));
             (void)uv_try_write(stream, &answer, 1); /* a reader that is gone needs none */
         }
     }
@@ -47,34 +48,54 @@ static void run_loading_accept(uv_stream_t *listener, int status)
         return;
     }
     (void)uv_tcp_init(listener->loop, connection);
+    connection->data = listener->data;
     if (uv_accept(listener, (uv_stream_t *)connection) != 0 ||
         uv_read_start((uv_stream_t *)connection, run_loading_room, run_loading_answer) != 0) {
         uv_close((uv_handle_t *)connection, run_loading_closed);
     }
 }
 
-struct result run_loading_start(struct run *run, struct text *why)
+bool run_loading_answers(const struct fault *fault)
 {
-    bool needed = false;
-    for (size_t k = 0; k < run->plan->scenario.fault_count; k++) {
-        const struct fault *fault = &run->plan->scenario.faults[k];
-        needed =
-            needed || (fault->kind == FAULT_REFUSE_WRITES && fault->error == NODE_ERROR_LOADING);
-    }
-    if (!needed) {
-        return RESULT_OK;
-    }
+    return fault->error == NODE_ERROR_LOADING || fault->error == NODE_ERROR_WRONGTYPE;
+}
+
+static uint32_t run_loading_text(const struct fault *fault)
+{
+    ASSERT(run_loading_answers(fault));
+    return fault->error == NODE_ERROR_LOADING ? 0 : 1;
+}
+
+static struct result run_loading_listen(struct run *run, uint32_t text, struct text *why)
+{
+    static char loading[] = "-LOADING Redis is loading the dataset in memory\r\n";
+    static char wrong_type[] =
+        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
     struct sockaddr_in address;
     int bytes = sizeof address;
+    uv_tcp_t *listener = &run->loading[text];
     ASSERT(uv_ip4_addr("127.0.0.1", 0, &address) == 0);
-    if (uv_tcp_init(&run->loop, &run->loading) != 0 ||
-        uv_tcp_bind(&run->loading, (const struct sockaddr *)&address, 0) != 0 ||
-        uv_listen((uv_stream_t *)&run->loading, SOMAXCONN, run_loading_accept) != 0 ||
-        uv_tcp_getsockname(&run->loading, (struct sockaddr *)&address, &bytes) != 0) {
+    if (uv_tcp_init(&run->loop, listener) != 0 ||
+        uv_tcp_bind(listener, (const struct sockaddr *)&address, 0) != 0 ||
+        uv_listen((uv_stream_t *)listener, SOMAXCONN, run_loading_accept) != 0 ||
+        uv_tcp_getsockname(listener, (struct sockaddr *)&address, &bytes) != 0) {
         text_add(why, "no free port on 127.0.0.1");
         return result_error(ERROR_ENVIRONMENT);
     }
-    run->loading_port = ntohs(address.sin_port);
+    listener->data = text == 0 ? loading : wrong_type;
+    run->loading_port[text] = ntohs(address.sin_port);
+    return RESULT_OK;
+}
+
+struct result run_loading_start(struct run *run, struct text *why)
+{
+    for (size_t k = 0; k < run->plan->scenario.fault_count; k++) {
+        const struct fault *fault = &run->plan->scenario.faults[k];
+        bool needed = fault->kind == FAULT_REFUSE_WRITES && run_loading_answers(fault);
+        if (needed && run->loading_port[run_loading_text(fault)] == 0) {
+            TRY(run_loading_listen(run, run_loading_text(fault), why));
+        }
+    }
     return RESULT_OK;
 }
 
@@ -87,8 +108,9 @@ void run_loading_set(struct run *run, uint32_t k, int32_t node, bool loading)
     for (int32_t client = 0; client <= run->client_count; client++) {
         links[client * run->node_count + node] = 1;
     }
+    int port = run->loading_port[run_loading_text(run_fault_at(run, k))];
     proxy_node_set(run->proxy, node,
-                   (uint16_t)(loading ? run->loading_port : run->nodes[node].node.port));
+                   loading ? address_local((uint16_t)port) : run->nodes[node].site.address);
     proxy_fault_begin(run->proxy, k, &reset, links);
     proxy_fault_end(run->proxy, k);
 }

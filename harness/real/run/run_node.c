@@ -41,14 +41,16 @@ struct result run_nodes_start(struct run *run, struct text *why)
             .fsync = run->plan->scenario.fsync,
             .run_directory = run->guard.run_directory,
             .data_directory = run->guard.state_directory,
+            .server = run->options->server,
         };
         run_node_needs(run, i, &options);
         target->rate_ppm = CLOCK_PAGE_PPM;
         target->clock_fault = HISTORY_NO_FAULT;
         target->down_fault = HISTORY_NO_FAULT;
         target->refuse_fault = HISTORY_NO_FAULT;
-        TRY(node_init(&target->node, &options, why));
-        TRY(node_start(&target->node, why));
+        struct site_place place;
+        TRY(site_init(&target->site, &options, run_cluster_place(run, i, &place), why));
+        TRY(site_start(&target->site, why));
     }
     return RESULT_OK;
 }
@@ -58,12 +60,12 @@ struct result run_nodes_wait(struct run *run, struct text *why)
     int64_t deadline_ns = loop_now_ns() + RUN_START_SECONDS * NS_PER_S;
     for (int32_t i = 0; i < run->node_count;) {
         bool ready = false;
-        TRY(node_ready(&run->nodes[i].node, &ready, why));
+        TRY(site_ready(&run->nodes[i].site, &ready, why));
         if (ready) {
             i++;
         } else if (loop_now_ns() > deadline_ns) {
             text_add(why, "the redis-server of node %d is not up after %d s; see %s", i + 1,
-                     RUN_START_SECONDS, run->nodes[i].node.log_path);
+                     RUN_START_SECONDS, run->nodes[i].site.log_path);
             return result_error(ERROR_ENVIRONMENT);
         } else {
             (void)nanosleep(&(struct timespec){.tv_nsec = RUN_NODE_POLL_US * NS_PER_US / 2}, NULL);
@@ -75,7 +77,7 @@ struct result run_nodes_wait(struct run *run, struct text *why)
 bool run_nodes_up(const struct run *run)
 {
     for (int32_t i = 0; i < run->node_count; i++) {
-        if (run->nodes[i].node.state != NODE_UP) {
+        if (run->nodes[i].site.state != NODE_UP) {
             return false;
         }
     }
@@ -85,9 +87,7 @@ bool run_nodes_up(const struct run *run)
 void run_nodes_end(struct run *run)
 {
     for (int32_t i = 0; i < run->node_count; i++) {
-        if (run->nodes[i].node.options.run_directory != NULL) {
-            node_release(&run->nodes[i].node);
-        }
+        site_release(&run->nodes[i].site);
     }
 }
 
@@ -98,10 +98,11 @@ static struct keys_return run_node_return(const struct run *run, int32_t node)
     const struct run_node *target = &run->nodes[node];
     return (struct keys_return){
         .node = node,
-        .port = (uint16_t)target->node.port,
+        .address = target->site.address,
         .fault = target->down_fault,
         .cause = target->down_cause,
         .lost_ns = target->down_ns,
+        .since_ns = target->down_since_ns,
     };
 }
 
@@ -114,6 +115,7 @@ static void run_node_show_loss(struct run *run, const struct keys_return *back)
         .node = back->node,
         .observed = back->lost,
         .at_ns = back->lost_ns,
+        .since_ns = back->since_ns,
     };
     run_fault_record(run, (uint32_t)back->fault, &sight);
 }
@@ -134,7 +136,7 @@ static void run_node_leave(struct run *run, int32_t node)
         run_node_show_loss(run, &gone);
     }
     /* Until it is back its port is nobody's business: connections are refused. */
-    proxy_node_set(run->proxy, node, (uint16_t)run->nowhere_port);
+    proxy_node_set(run->proxy, node, run->nowhere);
 }
 
 /* It answers again: what it kept is told to the view of keys before a client can reach it. */
@@ -152,7 +154,7 @@ static void run_node_back(struct run *run, int32_t node)
     if (!run_node_forgets(run) || target->down_cause == CAUSE_FAILOVER) {
         run_node_show_loss(run, &back);
     }
-    proxy_node_set(run->proxy, node, (uint16_t)target->node.port);
+    proxy_node_set(run->proxy, node, target->site.address);
     if (target->clock_fault != HISTORY_NO_FAULT) {
         run_clock_show(run, node);
     }
@@ -168,13 +170,13 @@ static void run_node_unheard(struct run *run, int32_t node)
     struct text text = text_over(memory, sizeof memory);
     struct keys_return back = {
         .node = node,
-        .port = (uint16_t)run->nodes[node].node.port,
+        .address = run->nodes[node].site.address,
         .fault = HISTORY_NO_FAULT,
         .cause = CAUSE_NONE,
         .lost_ns = keys_heard_ns(run->keys, node),
     };
     run_node_fail(run, keys_watch_again(run->keys, &back, &text), &text);
-    proxy_node_set(run->proxy, node, back.port);
+    proxy_node_set(run->proxy, node, back.address);
 }
 
 void run_nodes_look(struct run *run)
@@ -184,16 +186,16 @@ void run_nodes_look(struct run *run)
         struct run_node *target = &run->nodes[i];
         char memory[WHY_BYTES];
         struct text text = text_over(memory, sizeof memory);
-        if (target->node.state != NODE_STARTING) {
-            if (node_died(&target->node, &text)) {
+        if (target->site.state != NODE_STARTING) {
+            if (site_died(&target->site, &text)) {
                 run_fail(run, result_error(ERROR_ENVIRONMENT), text.data);
-            } else if (target->node.state == NODE_UP && keys_went_silent(run->keys, i)) {
+            } else if (target->site.state == NODE_UP && keys_went_silent(run->keys, i)) {
                 run_node_unheard(run, i);
             }
             continue;
         }
         bool ready = false;
-        run_node_fail(run, node_ready(&target->node, &ready, &text), &text);
+        run_node_fail(run, site_ready(&target->site, &ready, &text), &text);
         if (ready) {
             run_node_back(run, i);
         }
@@ -204,6 +206,18 @@ void run_nodes_look(struct run *run)
                    loop_now_ns() + (starting ? RUN_NODE_POLL_US * NS_PER_US : NS_PER_S / 4));
 }
 
+/* The order is confirmed: it went between then and now, where it is not a child of ours. */
+static void run_node_is_down(struct run *run, int32_t node)
+{
+    struct run_node *target = &run->nodes[node];
+    run_order_done(run, node);
+    target->down_since_ns = 0;
+    if (target->order_ns != 0) {
+        target->down_since_ns = target->down_ns;
+        target->down_ns = loop_now_ns();
+    }
+}
+
 void run_node_down(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
@@ -211,7 +225,7 @@ void run_node_down(struct run *run, uint32_t k, int32_t node)
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
     struct node_power_loss loss = {0, 0, 0};
-    bool was_down = target->node.state == NODE_DOWN;
+    bool was_down = target->site.state == NODE_DOWN;
     target->downs++;
     target->down_fault = (int32_t)k;
     if (was_down) {
@@ -219,15 +233,17 @@ void run_node_down(struct run *run, uint32_t k, int32_t node)
     }
     target->down_ns = loop_now_ns();
     target->down_cause = CAUSE_RESTART;
+    run_order_sent(run, node);
     if (kind == FAULT_POWER_LOSS) {
         struct random_stream random =
             random_stream_at("power loss", k * LOCK_NODES_MAX + (uint64_t)node, run->plan->seed);
-        run_node_fail(run, node_power_loss(&target->node, &random, &loss, &text), &text);
-    } else if (kind == FAULT_SHUTDOWN && target->node.state == NODE_UP) {
-        run_node_fail(run, node_shutdown(&target->node, &text), &text);
+        run_node_fail(run, site_power_loss(&target->site, &random, &loss, &text), &text);
+    } else if (kind == FAULT_SHUTDOWN && target->site.state == NODE_UP) {
+        run_node_fail(run, site_shutdown(&target->site, &text), &text);
     } else {
-        node_crash(&target->node);
+        run_node_fail(run, site_crash(&target->site, &text), &text);
     }
+    run_node_is_down(run, node);
     target->freezes = 0;
     run_node_leave(run, node);
 }
@@ -239,10 +255,12 @@ void run_node_restart(struct run *run, uint32_t k, int32_t node)
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
     ASSERT(target->downs > 0);
-    if (--target->downs > 0 || target->node.state != NODE_DOWN) {
+    if (--target->downs > 0 || target->site.state != NODE_DOWN) {
         return;
     }
-    run_node_fail(run, node_start(&target->node, &text), &text);
+    run_order_sent(run, node);
+    run_node_fail(run, site_start(&target->site, &text), &text);
+    run_order_done(run, node);
     loop_alarm_set(&run->nodes_alarm, loop_now_ns() + RUN_NODE_POLL_US * NS_PER_US);
 }
 
@@ -251,14 +269,16 @@ void run_node_fail_over(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
     int64_t now_ns = loop_now_ns();
+    run_order_sent(run, node);
     if (!run_replica_promote(run, node)) {
         return; /* it was promoted before: no effect, as the history says */
     }
     target->down_fault = (int32_t)k;
     target->down_ns = now_ns;
     target->down_cause = CAUSE_FAILOVER;
+    run_node_is_down(run, node);
     target->freezes = 0;
-    target->node.state = NODE_STARTING; /* for run_nodes_look */
+    target->site.state = NODE_STARTING; /* for run_nodes_look */
     run_node_leave(run, node);
     loop_alarm_set(&run->nodes_alarm, now_ns + RUN_NODE_POLL_US * NS_PER_US);
 }
@@ -271,9 +291,11 @@ void run_node_freeze(struct run *run, uint32_t k, int32_t node)
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
     target->freezes++;
-    if (target->node.state == NODE_UP) {
+    if (target->site.state == NODE_UP) {
         target->frozen_ns = loop_now_ns();
-        run_node_fail(run, node_freeze(&target->node, &text), &text);
+        run_order_sent(run, node);
+        run_node_fail(run, site_freeze(&target->site, &text), &text);
+        run_order_done(run, node);
     }
     /* The reply that pulled the trigger was not out yet. */
     if (run->message != NULL && run->message->reply != NULL && run->message->node == node &&
@@ -286,12 +308,16 @@ void run_node_freeze(struct run *run, uint32_t k, int32_t node)
 void run_node_thaw(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
+    char memory[WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
     if (target->freezes == 0 || --target->freezes > 0) {
         return;
     }
-    if (target->node.state == NODE_FROZEN) {
+    if (target->site.state == NODE_FROZEN) {
+        run_order_sent(run, node);
         run_fault_show(run, k, node, loop_now_ns() - target->frozen_ns);
-        node_thaw(&target->node);
+        run_node_fail(run, site_thaw(&target->site, &text), &text);
+        run_order_done(run, node);
     }
     for (uint32_t i = 0; i < run->held_count;) {
         struct run_held held = run->held[i];
@@ -302,7 +328,7 @@ void run_node_thaw(struct run *run, uint32_t k, int32_t node)
         run->held[i] = run->held[--run->held_count];
         proxy_let_go(run->proxy, held.client, node, DIRECTION_REPLY);
     }
-    if (target->clock_fault != HISTORY_NO_FAULT && target->node.state == NODE_UP) {
+    if (target->clock_fault != HISTORY_NO_FAULT && target->site.state == NODE_UP) {
         run_clock_show(run, node);
     }
 }

@@ -13,7 +13,9 @@ static bool run_order(struct run *run, int32_t node, const char *const *words,
 {
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
-    struct result given = node_order(&run->nodes[node].node, words, reply, &text);
+    run_order_sent(run, node);
+    struct result given = site_order(&run->nodes[node].site, words, reply, &text);
+    run_order_done(run, node);
     if (result_failed(given)) {
         run_fail(run, given, text.data);
         return false;
@@ -29,21 +31,28 @@ static void run_order_configure(struct run *run, uint32_t k, int32_t node, bool 
 {
     struct admin_reply reply;
     char port[16];
-    (void)snprintf(port, sizeof port, "%d", run->nowhere_port);
+    char ip_memory[16];
+    struct text ip = text_over(ip_memory, sizeof ip_memory);
+    address_print_ip(run->nowhere, &ip);
+    (void)snprintf(port, sizeof port, "%u", run->nowhere.port);
     switch ((enum node_error)run_fault_at(run, k)->error) {
-    case NODE_ERROR_OOM:
-        (void)run_order(run, node,
-                        (const char *[]){"CONFIG", "SET", "maxmemory-policy", "noeviction",
-                                         "maxmemory", refuse ? "1" : "0", NULL},
-                        &reply);
+    case NODE_ERROR_OOM: /* one at a time: before 7.0 CONFIG SET takes no more */
+        if (run_order(run, node,
+                      (const char *[]){"CONFIG", "SET", "maxmemory-policy", "noeviction", NULL},
+                      &reply)) {
+            (void)run_order(
+                run, node, (const char *[]){"CONFIG", "SET", "maxmemory", refuse ? "1" : "0", NULL},
+                &reply);
+        }
         return;
     case NODE_ERROR_READONLY:
         (void)run_order(
             run, node,
-            (const char *[]){"REPLICAOF", refuse ? "127.0.0.1" : "NO", refuse ? port : "ONE", NULL},
+            (const char *[]){"REPLICAOF", refuse ? ip.data : "NO", refuse ? port : "ONE", NULL},
             &reply);
         return;
     case NODE_ERROR_LOADING:
+    case NODE_ERROR_WRONGTYPE:
         run_loading_set(run, k, node, refuse);
         return;
     }
@@ -57,7 +66,7 @@ static bool run_order_refuses(struct run *run, int32_t node)
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
     struct result asked =
-        node_ask(&run->nodes[node].node,
+        site_ask(&run->nodes[node].site,
                  (const char *[]){"SET", "picklock:probe", "1", "PX", "1", NULL}, &reply, &text);
     if (result_failed(asked)) {
         run_fail(run, asked, text.data);
@@ -70,11 +79,11 @@ void run_order_refuse(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
     target->refuse_fault = (int32_t)k;
-    if (target->node.state != NODE_UP) {
+    if (target->site.state != NODE_UP) {
         return; /* when it is back */
     }
     run_order_configure(run, k, node, true);
-    if (run_fault_at(run, k)->error == NODE_ERROR_LOADING || run_order_refuses(run, node)) {
+    if (run_loading_answers(run_fault_at(run, k)) || run_order_refuses(run, node)) {
         run_fault_show(run, k, node, 1);
     } else if (!run->over) {
         run_fail(run, result_error(ERROR_ENVIRONMENT),
@@ -86,7 +95,7 @@ void run_order_accept(struct run *run, uint32_t k, int32_t node)
 {
     struct run_node *target = &run->nodes[node];
     target->refuse_fault = HISTORY_NO_FAULT;
-    if (target->node.state == NODE_UP) {
+    if (target->site.state == NODE_UP) {
         run_order_configure(run, k, node, false);
     }
 }
@@ -115,7 +124,7 @@ void run_order_evict(struct run *run, uint32_t k, int32_t node)
     int64_t evicted = 0;
     int32_t count = run->plan->scenario.resource_count;
     keys_evicting(run->keys, node, (int32_t)k);
-    for (int32_t i = 0; i < count && run->nodes[node].node.state == NODE_UP; i++) {
+    for (int32_t i = 0; i < count && run->nodes[node].site.state == NODE_UP; i++) {
         struct keys_names names;
         keys_names_of(run->keys, node, (uint32_t)i, &names);
         for (uint32_t j = 0; j < names.count; j++) {
@@ -132,7 +141,7 @@ void run_order_evict(struct run *run, uint32_t k, int32_t node)
 void run_order_flush_scripts(struct run *run, uint32_t k, int32_t node)
 {
     struct admin_reply reply;
-    if (run->nodes[node].node.state != NODE_UP ||
+    if (run->nodes[node].site.state != NODE_UP ||
         !run_order(run, node, (const char *[]){"SCRIPT", "FLUSH", NULL}, &reply)) {
         return;
     }

@@ -3,14 +3,12 @@
 
 #include "base/assert.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -46,12 +44,12 @@ struct relay_connection {
 
 struct run_replica {
     struct run *run;
-    struct node node; /* after the failover: the node that was replaced */
+    struct site site; /* after the failover: the node that was replaced */
     int32_t index;    /* of the node it follows */
     bool promoted;
     int64_t lag_ns; /* 0 until it is in step */
     int listen_fd;
-    int port;
+    struct address address; /* of the relay */
     struct loop_watch listen_watch;
     size_t connection_count;
     struct relay_connection *connections[RELAY_CONNECTIONS_MAX];
@@ -147,23 +145,6 @@ static void relay_from_replica(struct loop_watch *watch)
     }
 }
 
-static int relay_connect(int port)
-{
-    int one = 1;
-    struct sockaddr_in address;
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_port = htons((uint16_t)port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
-                    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0)) {
-        (void)close(fd);
-        return -1;
-    }
-    return fd;
-}
-
 static void relay_accept(struct loop_watch *watch)
 {
     struct run_replica *replica = watch->context;
@@ -174,7 +155,7 @@ static void relay_accept(struct loop_watch *watch)
     if (replica_fd < 0) {
         return;
     }
-    int node_fd = relay_connect(run->nodes[replica->index].node.port);
+    int node_fd = address_connect(run->nodes[replica->index].site.address);
     struct relay_connection *connection =
         replica->connection_count < RELAY_CONNECTIONS_MAX && node_fd >= 0
             ? arena_take(&run->arena, sizeof *connection)
@@ -206,20 +187,15 @@ static void relay_accept(struct loop_watch *watch)
 
 static struct result replica_listen(struct run_replica *replica, struct text *why)
 {
-    struct sockaddr_in address;
-    socklen_t bytes = sizeof address;
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    struct sockaddr_in address = address_socket(run_cluster_own(replica->run));
     replica->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (replica->listen_fd < 0 ||
         bind(replica->listen_fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
-        listen(replica->listen_fd, RELAY_CONNECTIONS_MAX) != 0 ||
-        getsockname(replica->listen_fd, (struct sockaddr *)&address, &bytes) != 0) {
-        text_add(why, "no free port on 127.0.0.1: %s", strerror(errno));
+        listen(replica->listen_fd, RELAY_CONNECTIONS_MAX) != 0) {
+        text_add(why, "no free port for a replica: %s", strerror(errno));
         return result_error(ERROR_ENVIRONMENT);
     }
-    replica->port = ntohs(address.sin_port);
+    replica->address = address_of(replica->listen_fd);
     replica->listen_watch.context = replica;
     return loop_watch_init(&replica->listen_watch, &replica->run->loop, replica->listen_fd,
                            relay_accept, why);
@@ -235,9 +211,13 @@ static struct result replica_start(struct run *run, int32_t index, struct text *
         .replica = true,
         .run_directory = run->guard.run_directory,
         .data_directory = run->guard.state_directory,
+        .server = run->options->server,
     };
     struct admin_reply reply;
+    struct site_place place;
     char port[16];
+    char ip_memory[16];
+    struct text ip = text_over(ip_memory, sizeof ip_memory);
     bool ready = false;
     if (replica == NULL) {
         text_add(why, "no memory for a replica");
@@ -248,23 +228,25 @@ static struct result replica_start(struct run *run, int32_t index, struct text *
     replica->index = index;
     replica->listen_fd = -1;
     run_node_needs(run, index, &options);
-    TRY(node_init(&replica->node, &options, why));
-    TRY(node_start(&replica->node, why));
+    TRY(site_init(&replica->site, &options, run_cluster_place(run, index, &place), why));
+    TRY(site_start(&replica->site, why));
     TRY(replica_listen(replica, why));
     while (!ready) {
-        TRY(node_ready(&replica->node, &ready, why));
+        TRY(site_ready(&replica->site, &ready, why));
+        (void)nanosleep(&(struct timespec){.tv_nsec = ready ? 0 : NS_PER_MS / 5}, NULL);
     }
-    (void)snprintf(port, sizeof port, "%d", replica->port);
-    return node_order(&replica->node, (const char *[]){"REPLICAOF", "127.0.0.1", port, NULL},
-                      &reply, why);
+    (void)snprintf(port, sizeof port, "%u", replica->address.port);
+    address_print_ip(replica->address, &ip);
+    return site_order(&replica->site, (const char *[]){"REPLICAOF", ip.data, port, NULL}, &reply,
+                      why);
 }
 
-static bool replica_ask(struct run *run, struct node *node, const char *const *words,
+static bool replica_ask(struct run *run, struct site *site, const char *const *words,
                         struct admin_reply *reply)
 {
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
-    struct result asked = node_order(node, words, reply, &text);
+    struct result asked = site_order(site, words, reply, &text);
     if (result_failed(asked)) {
         run_fail(run, asked, text.data);
         return false;
@@ -276,12 +258,12 @@ static bool replica_ask(struct run *run, struct node *node, const char *const *w
 static bool replica_in_step(struct run_replica *replica)
 {
     struct run *run = replica->run;
-    struct node *node = &run->nodes[replica->index].node;
+    struct site *site = &run->nodes[replica->index].site;
     struct admin_reply reply;
-    return replica_ask(run, node,
+    return replica_ask(run, site,
                        (const char *[]){"SET", "picklock:probe", "1", "PX", "1000", NULL},
                        &reply) &&
-           replica_ask(run, &replica->node, (const char *[]){"EXISTS", "picklock:probe", NULL},
+           replica_ask(run, &replica->site, (const char *[]){"EXISTS", "picklock:probe", NULL},
                        &reply) &&
            reply.items[0].integer == 1;
 }
@@ -314,7 +296,7 @@ struct result run_replicas_start(struct run *run, struct text *why)
         }
         if (loop_now_ns() > deadline_ns) {
             text_add(why, "the replica of node %d is not in step after %d s; see %s", i + 1,
-                     RUN_START_SECONDS, replica->node.log_path);
+                     RUN_START_SECONDS, replica->site.log_path);
             return result_error(ERROR_ENVIRONMENT);
         }
         loop_alarm_set(&run->phase_alarm, loop_now_ns() + 2 * NS_PER_MS);
@@ -340,16 +322,18 @@ bool run_replica_promote(struct run *run, int32_t node)
         relay_from_node(&replica->connections[i]->node_watch);
         relay_close(replica->connections[i]);
     }
-    struct node old = run->nodes[node].node;
-    node_crash(&old);
-    run->nodes[node].node = replica->node;
-    replica->node = old;
+    struct site old = run->nodes[node].site;
+    struct result done = site_crash(&old, &text);
+    run->nodes[node].site = replica->site;
+    replica->site = old;
     /* The first answer shows that the server has taken a turn: it has read what came before. */
-    struct node *promoted = &run->nodes[node].node;
-    struct result done = node_order(promoted, (const char *[]){"PING", NULL}, &reply, &text);
+    struct site *promoted = &run->nodes[node].site;
+    if (!result_failed(done)) {
+        done = site_order(promoted, (const char *[]){"PING", NULL}, &reply, &text);
+    }
     if (!result_failed(done)) {
         done =
-            node_order(promoted, (const char *[]){"REPLICAOF", "NO", "ONE", NULL}, &reply, &text);
+            site_order(promoted, (const char *[]){"REPLICAOF", "NO", "ONE", NULL}, &reply, &text);
     }
     if (result_failed(done)) {
         run_fail(run, done, text.data);
@@ -371,8 +355,6 @@ void run_replicas_end(struct run *run)
         if (replica->listen_fd >= 0) {
             (void)close(replica->listen_fd);
         }
-        if (replica->node.options.run_directory != NULL) {
-            node_release(&replica->node);
-        }
+        site_release(&replica->site);
     }
 }

@@ -34,7 +34,8 @@ static void client_slow(struct run *run, uint32_t k, int32_t client)
 static void client_hurry(struct run *run, uint32_t k, int32_t client)
 {
     run_client_slow(run, client, 0, 0);
-    int64_t steps = atomic_load(&run->controls->clients[client].slow_steps);
+    int64_t steps = run->adapter != NULL ? adapter_slow_stops(run->adapter, client)
+                                         : atomic_load(&run->controls->clients[client].slow_steps);
     if (steps > 0) {
         run_fault_show_client(run, k, client, steps);
     }

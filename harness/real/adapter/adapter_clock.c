@@ -1,0 +1,90 @@
+/* adapter_clock.c: the clocks of adapters, and when a promise was computed. */
+#include "harness/real/adapter/adapter_inner.h"
+
+enum {
+    CLOCK_ANSWERS_FIRST = 3,     /* before the run: the quickest of them counts */
+    CLOCK_ROUNDING_NS = 1000000, /* what milliseconds with or without a fraction may be off */
+};
+
+void adapter_clock_ask(struct adapter *adapter, int32_t index)
+{
+    struct adapter_client *client = &adapter->clients[index];
+    if (!adapter->declaration.clock || client->clock_id != 0 || client->state == ADAPTER_GONE) {
+        return;
+    }
+    client->clock_id = ++client->last_id;
+    client->clock_asked_ns = loop_now_ns();
+    adapter_send(client, &(struct adapter_request){.op = ADAPTER_CLOCK, .id = client->clock_id});
+}
+
+bool adapter_tells_clocks(const struct adapter *adapter)
+{
+    return adapter->declaration.clock;
+}
+
+void adapter_clock_first(struct adapter_client *client)
+{
+    if (client->clock.answers < CLOCK_ANSWERS_FIRST && client->adapter->declaration.clock) {
+        adapter_clock_ask(client->adapter, client->index);
+    } else {
+        adapter_ready(client);
+    }
+}
+
+/* Its monotonic clock was read between the question and the answer. */
+static void clock_narrow(struct adapter_clock *clock, int64_t least_ns, int64_t most_ns)
+{
+    bool apart = least_ns > clock->offset_most_ns || most_ns < clock->offset_least_ns;
+    if (clock->answers++ == 0 || apart) {
+        clock->offset_least_ns = least_ns;
+        clock->offset_most_ns = most_ns;
+        return;
+    }
+    clock->offset_least_ns = least_ns > clock->offset_least_ns ? least_ns : clock->offset_least_ns;
+    clock->offset_most_ns = most_ns < clock->offset_most_ns ? most_ns : clock->offset_most_ns;
+}
+
+void adapter_clock_told(struct adapter_client *client, const struct adapter_answer *answer)
+{
+    const struct adapter_callbacks *callbacks = &client->adapter->options.callbacks;
+    client->clock_id = 0;
+    if (answer->type != ANSWER_OK || !answer->has_mono || !answer->has_wall) {
+        adapter_fail(client,
+                     "line %llu of its output: op clock was not answered with ok, mono_ms and "
+                     "wall_ms, although the feature clock is declared",
+                     (unsigned long long)client->line_number);
+        return;
+    }
+    clock_narrow(&client->clock, client->clock_asked_ns - answer->mono_ns,
+                 answer->heard_ns - answer->mono_ns);
+    if (client->state == ADAPTER_STARTING) {
+        adapter_clock_first(client);
+        return;
+    }
+    struct adapter_clocks clocks = {
+        .wall_ns = answer->wall_ns,
+        .mono_ns = answer->mono_ns,
+        .asked_ns = client->clock_asked_ns,
+        .heard_ns = answer->heard_ns,
+    };
+    if (callbacks->clocks != NULL) {
+        callbacks->clocks(callbacks->data, client->index, &clocks);
+    }
+}
+
+bool adapter_clock_moment(const struct adapter_client *client, const struct adapter_answer *answer,
+                          struct adapter_moment *moment)
+{
+    *moment = (struct adapter_moment){answer->asked_ns, answer->heard_ns};
+    if (!answer->has_at) {
+        return true;
+    }
+    int64_t least_ns = answer->at_ns + client->clock.offset_least_ns - CLOCK_ROUNDING_NS;
+    int64_t most_ns = answer->at_ns + client->clock.offset_most_ns + CLOCK_ROUNDING_NS;
+    if (most_ns < moment->least_ns || least_ns > moment->most_ns) {
+        return false;
+    }
+    moment->least_ns = least_ns > moment->least_ns ? least_ns : moment->least_ns;
+    moment->most_ns = most_ns < moment->most_ns ? most_ns : moment->most_ns;
+    return true;
+}

@@ -1,0 +1,121 @@
+/* adapter_stop.c: the end of adapters: asked, told, and made to. */
+#include "harness/real/adapter/adapter_inner.h"
+
+#include "harness/real/process/process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void stop_wait(void)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
+}
+
+/* Ask it to end; false: it stands still and cannot hear. */
+static bool stop_ask(struct adapter_client *client)
+{
+    bool hears = !client->frozen;
+    adapter_slow(client->adapter, client->index, 0, 0);
+    struct adapter_request request = {.op = ADAPTER_SHUTDOWN, .id = ++client->last_id};
+    char *line = adapter_request_line(&request, "");
+    if (line != NULL && hears) {
+        adapter_write(client, line, strlen(line));
+    }
+    adapter_line_free(line);
+    adapter_close(client);
+    return hears;
+}
+
+static bool stop_ended(pid_t pid, int64_t deadline_ns)
+{
+    int status = 0;
+    bool ended = process_ended(pid, &status);
+    while (!ended && loop_now_ns() < deadline_ns) {
+        stop_wait();
+        ended = process_ended(pid, &status);
+    }
+    return ended;
+}
+
+/* Is anything of its group left, now that its leader is gone? One that is about to end may be. */
+static bool stop_leaves(pid_t pid, int64_t deadline_ns)
+{
+    bool left = kill(-pid, 0) == 0;
+    while (left && loop_now_ns() < deadline_ns) {
+        (void)waitpid(-pid, NULL, WNOHANG); /* whoever ended after it is ours to reap */
+        left = kill(-pid, 0) == 0;
+        if (left) {
+            stop_wait();
+        }
+    }
+    if (left) {
+        (void)kill(-pid, SIGKILL);
+    }
+    return left;
+}
+
+/* It has ended: so must everything that it started. */
+static void stop_over(struct adapter_client *client)
+{
+    pid_t pid = client->pid;
+    int64_t patience_ns = client->adapter->accused ? 0 : ADAPTER_LEAVE_MS * NS_PER_MS;
+    client->pid = 0;
+    if (stop_leaves(pid, loop_now_ns() + patience_ns)) {
+        adapter_accuse(client, "left a process behind when it ended");
+    }
+}
+
+/* Those that have not ended by `deadline_ns` are told to, or made to. */
+static void stop_await(struct adapter *adapter, int64_t deadline_ns, bool last)
+{
+    for (int32_t i = 0; i < adapter->count; i++) {
+        struct adapter_client *client = &adapter->clients[i];
+        if (client->pid <= 0) {
+            continue;
+        }
+        if (client->hears && stop_ended(client->pid, deadline_ns)) {
+            stop_over(client);
+        } else if (client->hears && !last) {
+            (void)kill(-client->pid, SIGTERM);
+        } else {
+            process_kill_group(client->pid);
+            client->pid = 0;
+            if (client->hears) {
+                adapter_accuse(client, "ignores shutdown and SIGTERM: it had to be killed");
+            }
+        }
+    }
+}
+
+void adapter_stop(struct adapter *adapter)
+{
+    int64_t deadline_ns = loop_now_ns() + ADAPTER_GOODBYE_MS * NS_PER_MS;
+    adapter->stopped = true;
+    for (int32_t i = 0; i < adapter->count; i++) {
+        struct adapter_client *client = &adapter->clients[i];
+        client->hears = client->state != ADAPTER_GONE && stop_ask(client);
+    }
+    stop_await(adapter, deadline_ns, false);
+    stop_await(adapter, loop_now_ns() + ADAPTER_TERM_MS * NS_PER_MS, true);
+}
+
+void adapter_look(struct adapter *adapter)
+{
+    for (int32_t i = 0; i < adapter->count; i++) {
+        struct adapter_client *client = &adapter->clients[i];
+        struct stat log;
+        if (client->state == ADAPTER_GONE || stat(client->log_path, &log) != 0 ||
+            log.st_size <= ADAPTER_LOG_BYTES_MAX) {
+            continue;
+        }
+        adapter_fail(client, "wrote more than %d MiB to stderr", ADAPTER_LOG_BYTES_MAX >> 20);
+        if (truncate(client->log_path, ADAPTER_LOG_BYTES_MAX) != 0) {
+            return; /* its file is longer than it need be */
+        }
+    }
+}

@@ -1,0 +1,145 @@
+/* lateness.c: how long we ourselves, and others, stood still. */
+#include "harness/real/process/lateness.h"
+
+#include "base/assert.h"
+#include "base/duration.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    STEP_LEAST_NS = 2000000, /* less than this a clock is not set, but led back slowly */
+    APART_NS = 200000,
+    READ_TRIES = 3,
+};
+
+static void lateness_add(struct lateness_found *found, enum history_cause cause, int64_t length_ns,
+                         int64_t amount_ns)
+{
+    found->cause = (uint8_t)cause;
+    found->length_ns = length_ns;
+    found->amount_ns = amount_ns;
+}
+
+uint32_t lateness_look(struct lateness *lateness, const struct lateness_clocks *now,
+                       struct lateness_found found[LATENESS_FOUND_MAX])
+{
+    uint32_t count = 0;
+    struct lateness_clocks last = lateness->last;
+    int64_t gap_ns = now->mono_ns - last.mono_ns;
+    int64_t ahead_ns = now->boot_ns - now->mono_ns;
+    int64_t offset_ns = now->wall_ns - now->boot_ns;
+    bool begun = lateness->begun;
+    ASSERT(!begun || gap_ns >= 0);
+    if (begun && gap_ns >= LATENESS_BEAT_NS + HISTORY_LATE_NOTED_NS) {
+        bool waited = now->waited_ns >= 0 && now->waited_ns - last.waited_ns >= gap_ns / 2;
+        lateness_add(&found[count++], waited ? CAUSE_SCHEDULER : CAUSE_LOOP, gap_ns,
+                     gap_ns - LATENESS_BEAT_NS);
+        lateness->lost_ns += gap_ns >= LATENESS_STOP_NS ? gap_ns : 0;
+    }
+    lateness->begun = true;
+    lateness->last = *now;
+    if (!now->apart || !begun) {
+        int64_t slept_ns = ahead_ns - lateness->ahead_ns;
+        int64_t step_ns = offset_ns - lateness->offset_ns;
+        if (begun && slept_ns >= HISTORY_LATE_NOTED_NS) {
+            lateness_add(&found[count++], CAUSE_SUSPEND, gap_ns, slept_ns);
+        }
+        if (begun && (step_ns >= STEP_LEAST_NS || step_ns <= -STEP_LEAST_NS)) {
+            lateness_add(&found[count++], CAUSE_CLOCK_STEP, gap_ns, step_ns);
+        }
+        lateness->ahead_ns = ahead_ns;
+        lateness->offset_ns = offset_ns;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        found[i].time_ns = now->mono_ns;
+    }
+    return count;
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+static int64_t clock_read(clockid_t clock)
+{
+    struct timespec now;
+    ASSERT(clock_gettime(clock, &now) == 0);
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+/* The second number of a schedstat: how long a thread was ready and had no processor. */
+static int64_t schedstat_read(int fd)
+{
+    char line[96];
+    ssize_t bytes = fd >= 0 ? pread(fd, line, sizeof line - 1, 0) : -1;
+    line[bytes > 0 ? bytes : 0] = '\0';
+    const char *second = strchr(line, ' ');
+    return second != NULL ? strtoll(second, NULL, 10) : -1;
+}
+
+static int64_t schedstat_waited(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int64_t waited_ns = schedstat_read(fd);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return waited_ns;
+}
+
+/* Our own is asked a thousand times a second: it stays open, in each process that asks. */
+static int64_t schedstat_own(void)
+{
+    static int fd = -1;
+    static pid_t pid;
+    if (pid != getpid()) {
+        pid = getpid();
+        fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+    }
+    return schedstat_read(fd);
+}
+
+void lateness_read(struct lateness_clocks *clocks)
+{
+    for (int i = 0; i < READ_TRIES; i++) {
+        clocks->mono_ns = clock_read(CLOCK_MONOTONIC);
+        clocks->boot_ns = clock_read(CLOCK_BOOTTIME);
+        clocks->wall_ns = clock_read(CLOCK_REALTIME);
+        clocks->apart = clock_read(CLOCK_MONOTONIC) - clocks->mono_ns > APART_NS;
+        if (!clocks->apart) {
+            break;
+        }
+    }
+    clocks->waited_ns = schedstat_own();
+}
+
+int64_t lateness_waited_main(pid_t pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+    return schedstat_waited(path);
+}
+
+int64_t lateness_waited(pid_t pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    int64_t sum_ns = 0;
+    if (threads == NULL) {
+        return -1;
+    }
+    for (struct dirent *thread = readdir(threads); thread != NULL; thread = readdir(threads)) {
+        char name[96];
+        (void)snprintf(name, sizeof name, "/proc/%d/task/%.20s/schedstat", (int)pid,
+                       thread->d_name);
+        int64_t waited_ns = thread->d_name[0] != '.' ? schedstat_waited(name) : 0;
+        sum_ns += waited_ns > 0 ? waited_ns : 0;
+    }
+    (void)closedir(threads);
+    return sum_ns;
+}

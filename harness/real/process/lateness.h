@@ -1,0 +1,62 @@
+/*
+ * lateness.h: how long we ourselves stood still, as a step: clocks in, findings out.
+ *
+ *     every millisecond: lateness_read(&clocks); lateness_look(&lateness, &clocks, found)
+ *
+ * Whoever stamps times must know when it could not. The loop looks at its clocks once a beat; a
+ * look that comes late was kept from coming: by a stop, by our own work, by a scheduler that gave
+ * the processor to others. Between two looks it cannot be told when, so a finding covers all of
+ * the time between them.
+ *
+ * Clocks are given, so that a suspended machine can be tested without one. A process other than
+ * ours is judged by what its threads waited for a processor (lateness_waited).
+ */
+#ifndef HARNESS_REAL_LATENESS_H
+#define HARNESS_REAL_LATENESS_H
+
+#include "history/event.h"
+
+#include <sys/types.h>
+
+enum {
+    LATENESS_BEAT_NS = 1000000,    /* a look should come so often */
+    LATENESS_STOP_NS = 1000000000, /* we were stopped, or as good as */
+    LATENESS_FOUND_MAX = 3,
+};
+
+struct lateness_clocks {
+    int64_t mono_ns;   /* true time: stands while the machine is suspended */
+    int64_t boot_ns;   /* the same, and goes on meanwhile */
+    int64_t wall_ns;   /* what nodes count a key's life by */
+    int64_t waited_ns; /* this process, in all, for a processor; -1: nobody tells */
+    bool apart;        /* something came between reading one and the next: no more than mono_ns
+                          is to be trusted */
+};
+
+struct lateness_found {
+    uint8_t cause;     /* CAUSE_LOOP, CAUSE_SCHEDULER, CAUSE_SUSPEND, CAUSE_CLOCK_STEP */
+    int64_t time_ns;   /* of the look */
+    int64_t length_ns; /* it was in the time so long before */
+    int64_t amount_ns; /* and took so long; of a clock step: by how much, which may be negative */
+};
+
+struct lateness {
+    bool begun;
+    struct lateness_clocks last;
+    int64_t ahead_ns;  /* boot less mono */
+    int64_t offset_ns; /* wall less boot */
+    int64_t lost_ns;   /* all that was found of ourselves and was a stop, not a busy machine */
+};
+
+/* Gives how many of `found` were found. */
+uint32_t lateness_look(struct lateness *lateness, const struct lateness_clocks *now,
+                       struct lateness_found found[LATENESS_FOUND_MAX]);
+
+void lateness_read(struct lateness_clocks *clocks);
+
+/* What all threads of a process waited for a processor, ns in all; -1: it is gone. */
+int64_t lateness_waited(pid_t pid);
+/* The same of its first thread alone: the one that serves, in a redis-server. */
+int64_t lateness_waited_main(pid_t pid);
+
+#endif
