@@ -79,6 +79,27 @@ enum assumption {
 
 enum { CHECK_EVIDENCE_MAX = 4 };
 
+/*
+ * What a finding rests on: moments in which whoever recorded may have stood still. If it did for as
+ * long as the margin by which the lock is wrong, it may be our own doing, and nothing is known.
+ */
+struct check_rest {
+    int64_t from_ns;
+    int64_t to_ns;
+    int64_t stamped_ns; /* until then it matters who stamped; after it, how clocks went */
+    int64_t margin_ns;
+    int32_t processes[2]; /* clients that must not have stood still; HISTORY_NOBODY */
+    uint32_t causes;      /* bit n: of an enum history_cause of lateness; 0: rests on no time */
+    bool adds_up;         /* it was a long wait: every time counts, not just the longest */
+};
+
+/* Sorts of lateness. */
+#define CHECK_LATE_TIMES                                                                           \
+    (UINT32_C(1) << CAUSE_LOOP | UINT32_C(1) << CAUSE_SCHEDULER | UINT32_C(1) << CAUSE_SUSPEND |   \
+     UINT32_C(1) << CAUSE_CLOCK_STEP)
+#define CHECK_LATE_CLOCKS (UINT32_C(1) << CAUSE_SUSPEND | UINT32_C(1) << CAUSE_CLOCK_STEP)
+#define CHECK_LATE_KEYS   (CHECK_LATE_CLOCKS | UINT32_C(1) << CAUSE_TAP)
+
 /* The head of every check's state. */
 struct check_result {
     uint8_t verdict;    /* enum verdict; final after finish */
@@ -92,12 +113,15 @@ struct check_result {
     uint64_t judged;                       /* how many things were judged; 0 is never a pass */
     uint64_t violations;                   /* how many failed; the first one is described */
     int64_t number[2];                     /* for the sentence: overlap in ns, wait in ns, ... */
+    struct check_rest rest;                /* of the first violation */
 };
 
 /* Numbers of what went wrong that all checks share; their own begin at 1. */
 enum {
     CHECK_REASON_LIMIT = 255,     /* the history passed a limit of what the check can follow */
     CHECK_REASON_UNWATCHED = 254, /* no node told what became of its keys */
+    CHECK_REASON_LATE = 253,      /* what was found may be our own lateness: number[0] ns of it, for
+                                     number[1], an enum history_cause */
 };
 
 /* What a check's fail is in a story of several (story/story.h); the later one leads. */

@@ -21,6 +21,8 @@
     X(check_loss_notice)                                                                           \
     X(check_no_leak)                                                                               \
     X(check_result_truth)                                                                          \
+    X(check_ttl_truth)                                                                             \
+    X(check_answer_consistency)                                                                    \
     X(check_exercised)
 
 #define X(row) extern const struct check row;

@@ -83,12 +83,25 @@ struct judge *judge_init(void *memory, const struct history_header *header, uint
     return judge;
 }
 
+/* What was found a moment ago may have been our own lateness, which is told behind it. */
+static void judge_late(struct judge *judge)
+{
+    for (size_t i = 0; i < check_count(); i++) {
+        if (judge_runs(judge->checks, i)) {
+            check_doubt(judge_state(judge, i), judge_ledger(judge));
+        }
+    }
+}
+
 void judge_event(struct judge *judge, const struct history_event *event)
 {
     ASSERT(!judge->finished);
     ASSERT(event->f < HISTORY_FS);
     struct ledger *ledger = judge_ledger(judge);
     ledger_step(ledger, event);
+    if (event->kind == HISTORY_LATE) {
+        judge_late(judge);
+    }
     for (uint32_t left = judge->wanting[event->f]; left != 0; left &= left - 1) {
         size_t index = (size_t)__builtin_ctz(left);
         check_at(index)->step(judge_state(judge, index), ledger, event);

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "checker/key_ends.h"
+#include "checker/ledger/ledger_late.h"
 
 static void evidence_add(struct check_result *result, uint64_t index)
 {
@@ -35,12 +36,49 @@ void check_assert_valid(const struct check_result *result)
     }
 }
 
-void check_fail(struct check_result *result, const struct finding *finding)
+/* Whether it may be our own doing; says so then. */
+static bool is_doubtful(struct check_result *result, const struct ledger *ledger,
+                        const struct check_rest *rest)
+{
+    ASSERT(rest->causes == 0 || rest->from_ns <= rest->to_ns);
+    struct ledger_lateness lateness = ledger_late(ledger, rest);
+    if (lateness.late_ns == 0 || lateness.late_ns < rest->margin_ns) {
+        return false;
+    }
+    if (result->verdict != VERDICT_FAIL) {
+        check_unknown(result, CHECK_REASON_LATE, lateness.stood_ns);
+        result->number[1] = lateness.cause;
+    }
+    return true;
+}
+
+void check_doubt(struct check_result *result, const struct ledger *ledger)
+{
+    struct check_result doubted = *result;
+    doubted.verdict = VERDICT_SKIPPED;
+    if (result->verdict != VERDICT_FAIL || !is_doubtful(&doubted, ledger, &result->rest)) {
+        return;
+    }
+    doubted.blame = BLAME_NONE;
+    doubted.assumption = ASSUMPTION_NONE;
+    doubted.grade = GRADE_NONE;
+    doubted.evidence_count = 0;
+    doubted.violations = 0;
+    memset(doubted.evidence, 0, sizeof doubted.evidence);
+    *result = doubted;
+    check_assert_valid(result);
+}
+
+bool check_fail(struct check_result *result, const struct ledger *ledger,
+                const struct finding *finding)
 {
     ASSERT(finding->evidence_count <= CHECK_EVIDENCE_MAX);
+    if (is_doubtful(result, ledger, &finding->rest)) {
+        return false;
+    }
     result->violations++;
     if (result->violations > 1) {
-        return;
+        return true;
     }
     result->verdict = VERDICT_FAIL;
     result->grade = GRADE_DEFINITE;
@@ -49,10 +87,12 @@ void check_fail(struct check_result *result, const struct finding *finding)
     result->assumption = finding->blamed.assumption;
     result->number[0] = finding->number[0];
     result->number[1] = finding->number[1];
+    result->rest = finding->rest;
     for (uint8_t i = 0; i < finding->evidence_count; i++) {
         evidence_add(result, finding->evidence[i]);
     }
     check_assert_valid(result);
+    return true;
 }
 
 void check_conclude(struct check_result *result)
@@ -64,8 +104,8 @@ void check_conclude(struct check_result *result)
 
 void check_unknown(struct check_result *result, uint8_t reason, int64_t number)
 {
-    if (result->verdict == VERDICT_FAIL) {
-        return;
+    if (result->verdict == VERDICT_FAIL || result->verdict == VERDICT_UNKNOWN) {
+        return; /* the first reason stays */
     }
     result->verdict = VERDICT_UNKNOWN;
     result->reason = reason;
@@ -90,6 +130,30 @@ static struct blamed blame_of_end(const struct ledger *ledger, const struct ledg
                                          : key_end_of((enum history_cause)end->cause)->blamed;
 }
 
+/* How many of a claim's keys the nodes let expire in their time. */
+int32_t keys_run_out(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    int32_t count = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_end *end = &ledger_ends(claim)[node];
+        uint64_t bit = UINT64_C(1) << node;
+        bool gone = (claim->set & bit) != 0 && (claim->present & bit) == 0;
+        count += gone && end->f == HISTORY_KEY_EXPIRED && end->cause == CAUSE_TTL ? 1 : 0;
+    }
+    return count;
+}
+
+/* A lock that promises nothing and renews nothing holds for a ttl; its holder has to be done. */
+static bool section_outlasted(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    bool told = claim->until_ns != TIME_NEVER || ledger_declares(ledger, DECLARES_RENEW);
+    if (told || ledger->ttl_ns == 0 || ledger->now_ns - claim->asked_ns < ledger->ttl_ns) {
+        return false;
+    }
+    int32_t run_out = keys_run_out(ledger, claim);
+    return run_out > 0 && ledger_bits(claim->present) + run_out >= ledger->quorum;
+}
+
 /* A lease that outlived its keys on sound node clocks: the holder's own clock, or the lock. */
 static struct blamed blame_promise(const struct ledger *ledger, const struct ledger_claim *claim)
 {
@@ -104,6 +168,9 @@ static struct blamed blame_promise(const struct ledger *ledger, const struct led
      */
     if (claim->until_ns == TIME_NEVER && stopped) {
         return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE};
+    }
+    if (section_outlasted(ledger, claim)) {
+        return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_SECTION};
     }
     return blamed_library();
 }

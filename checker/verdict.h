@@ -22,10 +22,19 @@ struct finding {
     struct blamed blamed;
     uint64_t evidence[CHECK_EVIDENCE_MAX]; /* in any order; kept in order of time */
     int64_t number[2];
+    struct check_rest rest;
 };
 
-/* Count a violation; the first one is kept with its evidence. Grade: definite. */
-void check_fail(struct check_result *result, const struct finding *finding);
+/*
+ * Count a violation; the first one is kept with its evidence. Grade: definite. One that may be our
+ * own lateness is none: the verdict is unknown then, unless another is found that is not.
+ */
+/* Gives whether it counted. */
+bool check_fail(struct check_result *result, const struct ledger *ledger,
+                const struct finding *finding);
+
+/* It turned out that the recorder stood still: what was found so far may rest on that. */
+void check_doubt(struct check_result *result, const struct ledger *ledger);
 
 /* At the end: pass if something was judged and nothing failed, skipped if nothing was judged. */
 void check_conclude(struct check_result *result);
@@ -47,6 +56,9 @@ struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_cla
 /* A majority of a claim's keys is gone although its lease runs: whose fault? */
 struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim *claim);
 
+/* How many of a claim's keys the nodes let expire in their time. */
+int32_t keys_run_out(const struct ledger *ledger, const struct ledger_claim *claim);
+
 /* A client went on, at the ledger's now, with a lease that was over: was it stopped, or slow? */
 struct blamed blame_late(const struct ledger *ledger, const struct ledger_claim *claim);
 
@@ -56,6 +68,73 @@ struct blamed blame_late(const struct ledger *ledger, const struct ledger_claim 
  */
 struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t other,
                             uint32_t resource);
+
+/* Only a lock, or a section, that was wrong by a little can have been right but for us. */
+static inline bool blame_rests_on_time(struct blamed blamed)
+{
+    return blamed.blame == BLAME_LIBRARY || blamed.assumption == ASSUMPTION_SECTION;
+}
+
+/* Two clients and what they met at. */
+struct finding_cast {
+    int32_t one;
+    int32_t other;
+    uint32_t resource;
+};
+
+/*
+ * Two leases, of which the second began at `since_ns` while the first ran. Only when time has gone
+ * on is it known that neither ended at that very time.
+ */
+struct lease_pair {
+    uint32_t first; /* claims */
+    uint32_t second;
+    uint64_t first_order; /* of their grants */
+    uint64_t second_order;
+    int64_t since_ns;
+};
+
+struct lease_pair lease_pair_of(const struct ledger *ledger, const struct ledger_claim *first,
+                                const struct ledger_claim *second);
+bool lease_pair_met(const struct ledger *ledger, const struct lease_pair *pair);
+
+/* The claim whose lease this event makes run, or run again; NULL if it makes none. */
+const struct ledger_claim *lease_begins(const struct ledger *ledger,
+                                        const struct history_event *event);
+
+/* What it rests on that the first of two leases ran while the second was granted. */
+struct check_rest rest_of_overlap(const struct ledger *ledger, const struct ledger_claim *first,
+                                  struct blamed blamed);
+
+/* What it rests on that a lease runs now. */
+struct check_rest rest_of_promise(const struct ledger *ledger, const struct ledger_claim *claim);
+
+/* What it rests on that two clients met, where that was blamed so. */
+struct check_rest rest_of_meeting(const struct ledger *ledger, const struct finding_cast *cast,
+                                  struct blamed blamed);
+
+/* What a wait rests on that lasted until now, longer than allowed by `margin_ns`. */
+static inline struct check_rest rest_of_wait(const struct ledger *ledger, int64_t from_ns,
+                                             int64_t margin_ns)
+{
+    return (struct check_rest){.from_ns = from_ns,
+                               .to_ns = ledger->now_ns,
+                               .stamped_ns = ledger->now_ns,
+                               .margin_ns = margin_ns,
+                               .processes = {HISTORY_NOBODY, HISTORY_NOBODY},
+                               .causes = CHECK_LATE_TIMES,
+                               .adds_up = true};
+}
+
+/* What it rests on that nodes told all that became of their keys since then. */
+static inline struct check_rest rest_of_keys(const struct ledger *ledger, int64_t from_ns)
+{
+    return (struct check_rest){.from_ns = from_ns,
+                               .to_ns = ledger->now_ns,
+                               .stamped_ns = ledger->now_ns,
+                               .processes = {HISTORY_NOBODY, HISTORY_NOBODY},
+                               .causes = UINT32_C(1) << CAUSE_TAP};
+}
 
 static inline struct blamed blamed_library(void)
 {

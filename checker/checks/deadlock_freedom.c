@@ -58,6 +58,9 @@ static void deadlock_violated(struct deadlock_freedom *deadlock, const struct le
         .blamed = blamed_library(),
         .number = {ledger->now_ns - wait->since_ns, deadlock->ttl_ns + deadlock->bound_ns},
     };
+    if (!ledger_blocked(ledger, resource)) {
+        finding.rest = rest_of_wait(ledger, wait->since_ns, finding.number[0] - finding.number[1]);
+    }
     /* What stands in the way: a key that never expires, if there is one. */
     for (int32_t node = 0; node < ledger->node_count; node++) {
         const struct ledger_key *key = ledger_key_at(ledger, node, resource);
@@ -65,7 +68,7 @@ static void deadlock_violated(struct deadlock_freedom *deadlock, const struct le
             finding.evidence[finding.evidence_count++] = key->set_index;
         }
     }
-    check_fail(&deadlock->result, &finding);
+    check_fail(&deadlock->result, ledger, &finding);
 }
 
 static void deadlock_step(void *state, const struct ledger *ledger,

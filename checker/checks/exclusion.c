@@ -1,4 +1,5 @@
 /* exclusion.c: did two leases, as promised to the holders, overlap in true time? */
+#include "base/assert.h"
 #include "checker/check.h"
 #include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
@@ -9,14 +10,13 @@ enum exclusion_reason { OVERLAP_PROMISED = 1, OVERLAP_UNTIL_TOLD };
 
 /*
  * Intervals that only touch are concurrent in the generous sense: two leases overlap if they have a
- * time in common that is inside both. So a violation waits until time goes on: a release asked at
- * the very time of the other's grant withdraws it.
+ * time in common that is inside both. So a violation waits until time goes on: if either ends at
+ * the very time at which the second begins, there was none.
  */
 struct exclusion {
     struct check_result result;
     bool waiting;
-    int32_t first_process;
-    int64_t since_ns;
+    struct lease_pair pair;
     struct finding finding;
 };
 
@@ -32,82 +32,59 @@ static void exclusion_init(void *state, const struct history_header *header)
     memset(state, 0, sizeof(struct exclusion));
 }
 
-/* The lease of another client that runs while `second` begins; NULL if there is none. */
-static const struct ledger_claim *other_holder(const struct ledger *ledger,
-                                               const struct ledger_claim *second)
-{
-    uint32_t link = ledger_resource_at(ledger, second->resource)->running;
-    while (link != 0) {
-        const struct ledger_claim *first = ledger_claim_at(ledger, link - 1);
-        if (first->process != second->process && ledger_running(ledger, first)) {
-            return first;
-        }
-        link = first->next;
-    }
-    return NULL;
-}
-
 static void judge_grant(struct exclusion *exclusion, const struct ledger *ledger,
                         const struct ledger_claim *second)
 {
+    ASSERT(second->state == CLAIM_GRANTED);
     exclusion->result.judged++;
     if (!ledger_running(ledger, second)) {
         return;
     }
-    const struct ledger_claim *first = other_holder(ledger, second);
+    const struct ledger_claim *first = ledger_other_holder(ledger, second);
     if (first == NULL || exclusion->waiting) {
         return;
     }
     bool promised = first->until_ns != TIME_NEVER;
-    int64_t end_ns = first->until_ns < second->until_ns ? first->until_ns : second->until_ns;
+    int64_t end_ns = first->until_least_ns < second->until_least_ns ? first->until_least_ns
+                                                                    : second->until_least_ns;
+    struct blamed blamed = blame_overlap(ledger, first, second);
     exclusion->finding = (struct finding){
         .reason = promised ? OVERLAP_PROMISED : OVERLAP_UNTIL_TOLD,
         .evidence = {first->granted_index, second->fresh_index},
         .evidence_count = 2,
-        .blamed = blame_overlap(ledger, first, second),
+        .blamed = blamed,
         .number = {end_ns == TIME_NEVER ? 0 : end_ns - ledger->now_ns, ledger->now_ns},
+        .rest = rest_of_overlap(ledger, first, blamed),
     };
-    exclusion->first_process = first->process;
-    exclusion->since_ns = ledger->now_ns;
+    exclusion->pair = lease_pair_of(ledger, first, second);
     exclusion->waiting = true;
 }
 
-static void settle(struct exclusion *exclusion)
+static void settle(struct exclusion *exclusion, const struct ledger *ledger)
 {
-    if (exclusion->waiting) {
-        check_fail(&exclusion->result, &exclusion->finding);
-        exclusion->waiting = false;
+    if (exclusion->waiting && lease_pair_met(ledger, &exclusion->pair)) {
+        check_fail(&exclusion->result, ledger, &exclusion->finding);
     }
+    exclusion->waiting = false;
 }
 
 static void exclusion_step(void *state, const struct ledger *ledger,
                            const struct history_event *event)
 {
     struct exclusion *exclusion = state;
-    if (exclusion->waiting && event->time_ns > exclusion->since_ns) {
-        settle(exclusion);
+    if (exclusion->waiting && event->time_ns > exclusion->pair.since_ns) {
+        settle(exclusion, ledger);
     }
-    if (event->kind == HISTORY_OP && event->type == HISTORY_OK &&
-        (event->f == HISTORY_ACQUIRE || event->f == HISTORY_EXTEND)) {
-        const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
-        if (claim != NULL && claim->fresh_index == event->index) {
-            judge_grant(exclusion, ledger, claim);
-        }
-        return;
-    }
-    bool first_ends = (event->kind == HISTORY_OP && event->type == HISTORY_INVOKE &&
-                       event->f == HISTORY_RELEASE) ||
-                      event->kind == HISTORY_NOTICE;
-    if (exclusion->waiting && first_ends && event->process == exclusion->first_process) {
-        exclusion->waiting = false;
+    const struct ledger_claim *claim = lease_begins(ledger, event);
+    if (claim != NULL) {
+        judge_grant(exclusion, ledger, claim);
     }
 }
 
 static void exclusion_finish(void *state, const struct ledger *ledger)
 {
-    (void)ledger;
     struct exclusion *exclusion = state;
-    settle(exclusion);
+    settle(exclusion, ledger);
     check_conclude(&exclusion->result);
 }
 
@@ -143,7 +120,7 @@ const struct check check_exclusion = {
     .question = "Did two leases, as promised to the holders, overlap in true time?",
     .nothing = "nobody was granted the lock",
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
-             CHECK_BIT(HISTORY_LOST),
+             CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_MOVED),
     .follows = true,
     .bytes = exclusion_bytes,
     .init = exclusion_init,

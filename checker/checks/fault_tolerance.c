@@ -1,19 +1,28 @@
 /* fault_tolerance.c: with a majority healthy, do grants go on? */
+#include "base/assert.h"
 #include "checker/check.h"
 #include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
 
 #include <inttypes.h>
 
-enum tolerance_reason { GRANTS_STOPPED = 1 };
+enum tolerance_reason {
+    GRANTS_STOPPED = 1,
+    NOT_EXTENDED, /* an extension came back after number[0], or never */
+    NOT_RELEASED,
+    SPINS, /* a lock asks to be woken at once for ever */
+};
 
 /*
  * Counts, for each resource, how long somebody healthy has been asking in vain while the lock was
- * free and no fault began, showed an effect or ended: more than ttl + bound of it fails. A fault
- * starts the count anew, because what it left behind may take a ttl to go away.
+ * free: more than ttl + bound of it fails. A fault that begins or ends starts the count anew,
+ * because what it left behind may take a ttl to go away; what had passed until then is judged
+ * first. Extensions and releases are counted for each client: nobody stands in their way, so that
+ * only a fault of the client itself, or of a majority, excuses that they do not come back.
  */
 struct tolerance_gap {
     uint32_t asking;   /* acquires under way by healthy clients */
+    int32_t askers[2]; /* who asked in vain first, and who was answered last */
     int32_t holder;    /* who was granted last; HISTORY_NOBODY */
     int64_t taken_ns;  /* until then its lease runs; TIME_NEVER: until it releases */
     int64_t since_ns;  /* asking without a grant since; TIME_NEVER: nobody asks */
@@ -26,13 +35,26 @@ struct fault_tolerance {
     bool majority_healthy;
     int64_t allowed_ns; /* ttl + bound; 0: not judged */
     uint32_t resource_count;
+    uint32_t answers_at; /* offset of int64_t since_ns[], by the slot of a client: for so long a
+                            healthy one has waited for an extension or a release; TIME_NEVER */
     struct tolerance_gap gaps[];
 };
 
-static size_t tolerance_bytes(const struct history_header *header)
+static size_t answers_offset(const struct history_header *header)
 {
     return sizeof(struct fault_tolerance) +
            ledger_resource_count(header) * sizeof(struct tolerance_gap);
+}
+
+static size_t tolerance_bytes(const struct history_header *header)
+{
+    return answers_offset(header) + ledger_process_count(header) * sizeof(int64_t);
+}
+
+static int64_t *answer_of(struct fault_tolerance *tolerance, uint32_t slot)
+{
+    void *answers = (char *)tolerance + tolerance->answers_at;
+    return (int64_t *)answers + slot;
 }
 
 static void gap_reset(struct tolerance_gap *gap, int64_t now_ns)
@@ -50,20 +72,40 @@ static void tolerance_init(void *state, const struct history_header *header)
     tolerance->majority_healthy = true;
     tolerance->resource_count = ledger_resource_count(header);
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
-        tolerance->gaps[i].holder = HISTORY_NOBODY;
-        tolerance->gaps[i].since_ns = TIME_NEVER;
+        tolerance->gaps[i] = (struct tolerance_gap){.holder = HISTORY_NOBODY,
+                                                    .askers = {HISTORY_NOBODY, HISTORY_NOBODY},
+                                                    .since_ns = TIME_NEVER};
+    }
+    tolerance->answers_at = (uint32_t)answers_offset(header);
+    for (uint32_t slot = 0; slot < ledger_process_count(header); slot++) {
+        *answer_of(tolerance, slot) = TIME_NEVER;
     }
 }
 
+/* Whether a client is touched by no fault but those that leave it a majority: of nodes themselves,
+ * and of its links to some nodes. */
 static bool client_is_healthy(const struct ledger *ledger, int32_t process)
 {
+    uint64_t cut = 0;
     for (uint32_t i = 0; ledger->faults_active > 0 && i < ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        if (fault->state == FAULT_ACTIVE && ledger_fault_on_client(fault, process)) {
+        if (fault->state != FAULT_ACTIVE) {
+            continue;
+        }
+        bool of_links = fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK) &&
+                        fault->nodes != 0 && fault->links == LINKS_ALL;
+        if (!ledger_fault_on_client(fault, process)) {
+            bool of_nodes =
+                fault->nodes != 0 && ledger_fault_on_node(fault, __builtin_ctzll(fault->nodes));
+            cut |= of_nodes ? fault->nodes : 0;
+        } else if (of_links) {
+            cut |= fault->nodes;
+        } else {
             return false;
         }
     }
-    return true;
+    ASSERT(ledger->node_count > 0);
+    return ledger->node_count - ledger_bits(cut) >= ledger->quorum;
 }
 
 static bool majority_is_healthy(const struct ledger *ledger)
@@ -84,27 +126,6 @@ static bool counts(const struct fault_tolerance *tolerance, const struct ledger 
                    int32_t process)
 {
     return tolerance->majority_healthy && client_is_healthy(ledger, process);
-}
-
-/* A fault changed: every count starts anew, with those who still ask and are not touched. */
-static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledger *ledger,
-                            const struct history_event *event)
-{
-    tolerance->majority_healthy = majority_is_healthy(ledger);
-    for (uint32_t i = 0; i < tolerance->resource_count; i++) {
-        tolerance->gaps[i].asking = 0;
-    }
-    for (uint32_t i = 0; i < ledger->process_count; i++) {
-        const struct ledger_process *process = ledger_process_at(ledger, i);
-        if (process->open && process->open_f == HISTORY_ACQUIRE && !process->dead &&
-            counts(tolerance, ledger, process->process)) {
-            tolerance->gaps[process->open_resource].asking++;
-        }
-    }
-    for (uint32_t i = 0; i < tolerance->resource_count; i++) {
-        tolerance->gaps[i].index = event->index;
-        gap_reset(&tolerance->gaps[i], event->time_ns);
-    }
 }
 
 /* How long was asked in vain up to now; while a lease runs, nothing is in vain. */
@@ -135,14 +156,139 @@ static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *le
         .blamed = blamed_library(),
         .number = {length_ns, tolerance->allowed_ns},
     };
-    check_fail(&tolerance->result, &finding);
-    gap_reset(gap, ledger->now_ns);
+    uint32_t resource = (uint32_t)(gap - tolerance->gaps);
+    if (!ledger_blocked(ledger, resource)) {
+        finding.rest =
+            rest_of_wait(ledger, ledger->now_ns - length_ns, length_ns - tolerance->allowed_ns);
+        memcpy(finding.rest.processes, gap->askers, sizeof gap->askers);
+    }
+    /* What may be our own lateness now may be more than that when it goes on. */
+    if (check_fail(&tolerance->result, ledger, &finding)) {
+        gap_reset(gap, ledger->now_ns);
+    }
+}
+
+/* ---- extensions and releases ---- */
+
+static bool awaits_answer(const struct ledger_process *process)
+{
+    return process->open && !process->dead &&
+           (process->open_f == HISTORY_EXTEND || process->open_f == HISTORY_RELEASE);
+}
+
+/* It was, or still is, waited for from `since_ns` on. */
+static void answer_judge(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                         const struct ledger_process *process, int64_t since_ns)
+{
+    int64_t length_ns = since_ns == TIME_NEVER ? 0 : ledger->now_ns - since_ns;
+    ASSERT(length_ns >= 0);
+    if (length_ns <= tolerance->allowed_ns) {
+        return;
+    }
+    struct finding finding = {
+        .reason = process->open_f == HISTORY_EXTEND ? NOT_EXTENDED : NOT_RELEASED,
+        .evidence = {process->open_index, ledger->last_index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+        .number = {length_ns, tolerance->allowed_ns},
+        .rest = rest_of_wait(ledger, since_ns, length_ns - tolerance->allowed_ns),
+    };
+    finding.rest.processes[0] = process->process;
+    check_fail(&tolerance->result, ledger, &finding);
+}
+
+static void tolerance_answer(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                             const struct history_event *event)
+{
+    uint32_t slot = ledger_slot(ledger, event->process);
+    if (slot == ledger->process_count) {
+        return;
+    }
+    int64_t *since_ns = answer_of(tolerance, slot);
+    if (event->type != HISTORY_INVOKE) {
+        answer_judge(tolerance, ledger, ledger_process_at(ledger, slot), *since_ns);
+    }
+    bool waits = event->type == HISTORY_INVOKE && counts(tolerance, ledger, event->process);
+    *since_ns = waits ? event->time_ns : TIME_NEVER;
+}
+
+/* Who was healthy before a fault changed has waited; who is so now waits from here on. */
+static void answers_fault(struct fault_tolerance *tolerance, const struct ledger *ledger)
+{
+    for (uint32_t slot = 0; slot < ledger->process_count; slot++) {
+        const struct ledger_process *process = ledger_process_at(ledger, slot);
+        int64_t *since_ns = answer_of(tolerance, slot);
+        bool waits = awaits_answer(process) && counts(tolerance, ledger, process->process);
+        if (!waits && *since_ns != TIME_NEVER && awaits_answer(process)) {
+            answer_judge(tolerance, ledger, process, *since_ns);
+        }
+        *since_ns = !waits ? TIME_NEVER : *since_ns == TIME_NEVER ? ledger->now_ns : *since_ns;
+    }
+}
+
+static void answers_finish(struct fault_tolerance *tolerance, const struct ledger *ledger)
+{
+    for (uint32_t slot = 0; slot < ledger->process_count; slot++) {
+        const struct ledger_process *process = ledger_process_at(ledger, slot);
+        if (awaits_answer(process)) {
+            answer_judge(tolerance, ledger, process, *answer_of(tolerance, slot));
+        }
+    }
+}
+
+/* ---- faults ---- */
+
+/* Who asks now, is alive and touched by no fault. */
+static void count_asking(struct fault_tolerance *tolerance, const struct ledger *ledger)
+{
+    for (uint32_t i = 0; i < tolerance->resource_count; i++) {
+        tolerance->gaps[i].asking = 0;
+    }
+    for (uint32_t i = 0; i < ledger->process_count; i++) {
+        const struct ledger_process *process = ledger_process_at(ledger, i);
+        if (process->open && process->open_f == HISTORY_ACQUIRE && !process->dead &&
+            process->open_resource < tolerance->resource_count &&
+            counts(tolerance, ledger, process->process)) {
+            tolerance->gaps[process->open_resource].asking++;
+        }
+    }
+}
+
+/* A fault that is in force showed what it does: it may touch more than it did. */
+static void gap_goes_on(struct tolerance_gap *gap, int64_t now_ns)
+{
+    gap->before_ns = gap_length(gap, now_ns);
+    gap->since_ns = gap->asking > 0 ? now_ns : TIME_NEVER;
+}
+
+/* A fault changed: what had passed is judged. One that begins or ends starts every count anew. */
+static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                            const struct history_event *event)
+{
+    for (uint32_t i = 0; i < tolerance->resource_count; i++) {
+        gap_judge(tolerance, ledger, &tolerance->gaps[i]);
+    }
+    bool was_healthy = tolerance->majority_healthy;
+    tolerance->majority_healthy = majority_is_healthy(ledger);
+    count_asking(tolerance, ledger);
+    bool goes_on = event->f == HISTORY_FAULT_EFFECT && was_healthy && tolerance->majority_healthy;
+    for (uint32_t i = 0; i < tolerance->resource_count; i++) {
+        struct tolerance_gap *gap = &tolerance->gaps[i];
+        if (goes_on) {
+            gap_goes_on(gap, event->time_ns);
+        } else {
+            gap->index = event->index;
+            gap_reset(gap, event->time_ns);
+        }
+    }
+    answers_fault(tolerance, ledger);
 }
 
 static void gap_asked(struct tolerance_gap *gap, const struct history_event *event)
 {
     if (gap->asking == 0) {
         gap->index = gap->before_ns == 0 ? event->index : gap->index;
+        gap->askers[0] = gap->before_ns == 0 ? event->process : gap->askers[0];
         gap->since_ns = event->time_ns;
     }
     gap->asking++;
@@ -173,6 +319,7 @@ static void tolerance_acquire(struct fault_tolerance *tolerance, const struct le
         return;
     }
     tolerance->result.judged += event->type == HISTORY_OK ? 1 : 0;
+    gap->askers[1] = event->process;
     gap_judge(tolerance, ledger, gap);
     if (counted || event->type == HISTORY_OK) {
         gap->asking += counted ? 0 : 1;
@@ -198,20 +345,60 @@ static void tolerance_holder(struct fault_tolerance *tolerance, const struct his
     }
 }
 
-static void tolerance_killed(struct fault_tolerance *tolerance, const struct history_event *event)
+/* Whoever ended it: until now it had waited. */
+static void tolerance_killed(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                             const struct history_event *event)
 {
+    uint32_t slot = ledger_slot(ledger, event->process);
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
         struct tolerance_gap *gap = &tolerance->gaps[i];
         if (gap->holder == event->process && gap->taken_ns == TIME_NEVER) {
             gap->taken_ns = event->time_ns;
         }
     }
+    if (slot == ledger->process_count) {
+        return;
+    }
+    const struct ledger_process *process = ledger_process_at(ledger, slot);
+    bool answers = process->open_f == HISTORY_EXTEND || process->open_f == HISTORY_RELEASE;
+    if (process->open && answers) {
+        answer_judge(tolerance, ledger, process, *answer_of(tolerance, slot));
+    } else if (process->open && process->open_f == HISTORY_ACQUIRE &&
+               process->open_resource < tolerance->resource_count) {
+        struct tolerance_gap *gap = &tolerance->gaps[process->open_resource];
+        gap_judge(tolerance, ledger, gap);
+        gap->before_ns = gap_length(gap, event->time_ns);
+        count_asking(tolerance, ledger);
+        gap->since_ns = gap->asking > 0 ? event->time_ns : TIME_NEVER;
+    }
+    *answer_of(tolerance, slot) = TIME_NEVER;
+}
+
+/* Time itself stood still, because a lock did nothing but ask to be woken. */
+static void tolerance_end(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                          const struct history_event *event)
+{
+    if (event->f != HISTORY_RUN_END || event->cause != CAUSE_LIVELOCK) {
+        return;
+    }
+    struct finding finding = {
+        .reason = SPINS,
+        .evidence = {event->index},
+        .evidence_count = 1,
+        .blamed = blamed_library(),
+    };
+    tolerance->result.judged++;
+    check_fail(&tolerance->result, ledger, &finding);
 }
 
 static void tolerance_step(void *state, const struct ledger *ledger,
                            const struct history_event *event)
 {
     struct fault_tolerance *tolerance = state;
+    if (event->kind == HISTORY_PHASE) {
+        tolerance_end(tolerance, ledger, event);
+        return;
+    }
     if (tolerance->allowed_ns == 0) {
         return;
     }
@@ -219,14 +406,17 @@ static void tolerance_step(void *state, const struct ledger *ledger,
         tolerance_fault(tolerance, ledger, event);
     } else if (event->kind == HISTORY_CLIENT) {
         if (event->f == HISTORY_CLIENT_KILLED) {
-            tolerance_killed(tolerance, event);
+            tolerance_killed(tolerance, ledger, event);
         }
     } else if (event->resource < tolerance->resource_count) {
         if (event->kind == HISTORY_OP && event->f == HISTORY_ACQUIRE) {
             tolerance_acquire(tolerance, ledger, event);
-        } else {
-            tolerance_holder(tolerance, event);
+            return;
         }
+        if (event->kind == HISTORY_OP) {
+            tolerance_answer(tolerance, ledger, event);
+        }
+        tolerance_holder(tolerance, event);
     }
 }
 
@@ -239,23 +429,51 @@ static void tolerance_finish(void *state, const struct ledger *ledger)
             gap_judge(tolerance, ledger, &tolerance->gaps[i]);
         }
     }
+    if (tolerance->allowed_ns > 0) {
+        answers_finish(tolerance, ledger);
+    }
     check_conclude(&tolerance->result);
 }
 
 static void say_tolerance(const struct telling *telling)
 {
     struct text *text = telling->text;
-    put_resource(telling, telling->resource);
-    text_add(text, " was asked for in vain for ");
-    put_length(text, telling->result->number[0]);
+    if (telling->result->reason == SPINS) {
+        put_client(telling, telling_evidence(telling, 0)->process);
+        text_add(text, "'s lock asked to be woken at once, for ever: a livelock");
+        return;
+    }
+    if (telling->result->reason == GRANTS_STOPPED) {
+        put_resource(telling, telling->resource);
+        text_add(text, " was asked for in vain for ");
+        put_length(text, telling->result->number[0]);
+    } else {
+        put_client(telling, telling_evidence(telling, 0)->process);
+        text_add(text, "'s %s of ",
+                 telling->result->reason == NOT_EXTENDED ? "extension" : "release");
+        put_resource(telling, telling->resource);
+        text_add(text, " did not come back for ");
+        put_length(text, telling->result->number[0]);
+    }
     text_add(text, " although a majority of nodes was healthy; ttl + bound allow ");
     put_length(text, telling->result->number[1]);
 }
 
 static void effect_tolerance(const struct telling *telling)
 {
-    text_add(telling->text, "nobody got ");
-    put_resource(telling, telling->resource);
+    if (telling->result->reason == SPINS) {
+        put_client(telling, telling_evidence(telling, 0)->process);
+        text_add(telling->text, "'s lock spun for ever");
+        return;
+    }
+    if (telling->result->reason == GRANTS_STOPPED) {
+        text_add(telling->text, "nobody got ");
+        put_resource(telling, telling->resource);
+    } else {
+        bool extends = telling->result->reason == NOT_EXTENDED;
+        put_client(telling, telling_evidence(telling, 0)->process);
+        text_add(telling->text, extends ? "'s extension hung" : "'s release hung");
+    }
     text_add(telling->text, " although a majority of nodes was healthy");
 }
 
@@ -266,7 +484,7 @@ const struct check check_fault_tolerance = {
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
              CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_MOVED) | CHECK_BIT(HISTORY_CLIENT_KILLED) |
              CHECK_BIT(HISTORY_FAULT_START) | CHECK_BIT(HISTORY_FAULT_EFFECT) |
-             CHECK_BIT(HISTORY_FAULT_END),
+             CHECK_BIT(HISTORY_FAULT_END) | CHECK_BIT(HISTORY_RUN_END),
     .follows = true,
     .bytes = tolerance_bytes,
     .init = tolerance_init,

@@ -1,4 +1,5 @@
 /* fence_order.c: are fences unique and growing in grant order? */
+#include "base/assert.h"
 #include "checker/check.h"
 #include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
@@ -20,6 +21,8 @@ struct fence_seen {
 
 struct fence_resource {
     struct fence_seen highest;
+    struct fence_seen earlier; /* highest of the grants before `last_ns` */
+    int64_t last_ns;           /* of the newest grant */
     uint32_t count;
     struct fence_seen kept[FENCES_KEPT];
 };
@@ -86,7 +89,17 @@ static void fence_violated(struct fence_order *fences, const struct ledger *ledg
         .blamed = blame_counters(ledger),
         .number = {other->fence, event->fence},
     };
-    check_fail(&fences->result, &finding);
+    check_fail(&fences->result, ledger, &finding);
+}
+
+/* What is granted at one time is in no order, and comes before no ask of that time. */
+static void fence_time_goes_on(struct fence_resource *resource, int64_t time_ns)
+{
+    ASSERT(time_ns >= resource->last_ns);
+    if (time_ns > resource->last_ns) {
+        resource->earlier = resource->highest;
+        resource->last_ns = time_ns;
+    }
 }
 
 static void fence_granted(struct fence_order *fences, const struct ledger *ledger,
@@ -106,6 +119,7 @@ static void fence_granted(struct fence_order *fences, const struct ledger *ledge
     }
     struct fence_seen seen = {.fence = event->fence, .index = event->index};
     resource->kept[resource->count++ % FENCES_KEPT] = seen;
+    fence_time_goes_on(resource, event->time_ns);
     if (event->fence > resource->highest.fence) {
         resource->highest = seen;
     }
@@ -122,7 +136,9 @@ static void fence_step(void *state, const struct ledger *ledger, const struct hi
         return;
     }
     if (event->type == HISTORY_INVOKE) {
-        *floor = fences->resources[event->resource].highest;
+        struct fence_resource *resource = &fences->resources[event->resource];
+        fence_time_goes_on(resource, event->time_ns);
+        *floor = resource->earlier;
     } else if (event->type == HISTORY_OK && (event->flags & HISTORY_HAS_FENCE) != 0) {
         fence_granted(fences, ledger, floor, event);
     }

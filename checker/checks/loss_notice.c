@@ -1,4 +1,5 @@
 /* loss_notice.c: was a holder told before another could be granted? */
+#include "base/assert.h"
 #include "checker/check.h"
 #include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
@@ -8,6 +9,7 @@
 enum loss_reason {
     TOLD_LATE = 1, /* number[0]: how late */
     NEVER_TOLD,    /* it left by itself, number[0] later, or was still inside at the end */
+    TOLD_FALSELY,  /* nothing was lost, and its keys were to stay for number[0] more */
 };
 
 /*
@@ -22,6 +24,9 @@ struct believer {
     uint64_t granted_index;
     uint64_t other_index; /* of another's grant; 0: none yet */
     int64_t other_ns;
+    bool by_time;   /* no fault kept it from being told */
+    bool left_late; /* no fault kept it, and no promise ran on: it had but to leave */
+    struct check_rest rest;
     struct blamed blamed;
 };
 
@@ -63,7 +68,14 @@ static void loss_violated(struct loss_notice *loss, const struct ledger *ledger,
         .blamed = believer->blamed,
         .number = {ledger->now_ns - believer->other_ns, 0},
     };
-    check_fail(&loss->result, &finding);
+    finding.rest = believer->rest;
+    if ((reason == TOLD_LATE && believer->by_time) || believer->left_late) {
+        finding.rest =
+            rest_of_wait(ledger, believer->other_ns, ledger->now_ns - believer->other_ns);
+        finding.rest.processes[0] = believer->process;
+        finding.rest.adds_up = reason != TOLD_LATE; /* of a notice only its stamp is late */
+    }
+    check_fail(&loss->result, ledger, &finding);
 }
 
 /* Another was granted the resource last, and this one does not know. */
@@ -73,8 +85,17 @@ static void believer_too_late(struct believer *believer, const struct ledger *le
     believer->other_index = resource->granted_index;
     believer->other_ns = resource->granted_ns;
     believer->blamed = blame_meeting(ledger, believer->process, resource->granted_process, number);
-    /* A section that is too long is what a notice is for. */
-    if (believer->blamed.assumption == ASSUMPTION_SECTION) {
+    const struct ledger_claim *claim = ledger_grant(ledger, believer->process, number);
+    bool runs_on = claim != NULL && claim->until_ns != TIME_NEVER &&
+                   ledger_lease_end_ns(claim) > resource->granted_ns;
+    struct finding_cast cast = {believer->process, resource->granted_process, number};
+    believer->by_time = blame_rests_on_time(believer->blamed);
+    believer->left_late = !runs_on && believer->by_time;
+    believer->rest = rest_of_meeting(ledger, &cast, believer->blamed);
+    /* A section that is too long is what a notice is for, where the lock says that it gives any. */
+    bool tells =
+        !ledger->declared || ledger_declares(ledger, DECLARES_NOTICE) || ledger->has_notices;
+    if (believer->blamed.assumption == ASSUMPTION_SECTION && tells) {
         believer->blamed = blamed_library();
     }
 }
@@ -118,6 +139,55 @@ static void loss_end(struct loss_notice *loss, const struct ledger *ledger,
         believers->count--;
         return;
     }
+}
+
+/* For how long a majority of a claim's keys was to stay yet; 0 where there is none. */
+static int64_t keys_stay_ns(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    int64_t left_ns[HISTORY_NODES_MAX];
+    int32_t count = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
+        bool its = key->present && ledger_key_claim(ledger, key) == claim;
+        if (!its || key->until_ns <= ledger->now_ns) {
+            continue;
+        }
+        int32_t at = count++; /* the longest first */
+        for (; at > 0 && left_ns[at - 1] < key->until_ns - ledger->now_ns; at--) {
+            left_ns[at] = left_ns[at - 1];
+        }
+        left_ns[at] = key->until_ns - ledger->now_ns;
+    }
+    ASSERT(count <= ledger->node_count);
+    return ledger->node_count > 0 && count >= ledger->quorum ? left_ns[ledger->quorum - 1] : 0;
+}
+
+/* Told that it lost what it holds: without any fault, before its promised end, and with half a ttl
+ * to go. */
+static void loss_told(struct loss_notice *loss, const struct ledger *ledger,
+                      const struct history_event *event)
+{
+    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    if (claim == NULL || claim->over != OVER_TOLD || claim->over_index != event->index ||
+        claim->until_least_ns <= event->time_ns || ledger->ttl_ns == 0 ||
+        ledger_any_fault(ledger, claim->asked_ns)) {
+        return;
+    }
+    int64_t stay_ns = keys_stay_ns(ledger, claim);
+    if (stay_ns == 0 || stay_ns < ledger->ttl_ns / 2) {
+        return;
+    }
+    struct finding finding = {
+        .reason = TOLD_FALSELY,
+        .evidence = {claim->granted_index, event->index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+        .number = {stay_ns, 0},
+        .rest = rest_of_wait(ledger, claim->granted_ns, stay_ns),
+    };
+    finding.rest.causes |= CHECK_LATE_KEYS;
+    finding.rest.processes[0] = event->process;
+    check_fail(&loss->result, ledger, &finding);
 }
 
 /* Another is granted what they believe to hold. */
@@ -168,6 +238,7 @@ static void loss_step(void *state, const struct ledger *ledger, const struct his
             loss_end(loss, ledger, event, NEVER_TOLD);
         }
     } else if (event->kind == HISTORY_NOTICE) {
+        loss_told(loss, ledger, event);
         loss_end(loss, ledger, event, TOLD_LATE);
     } else if (event->f == HISTORY_RELEASE && event->type == HISTORY_INVOKE) {
         loss_end(loss, ledger, event, NEVER_TOLD);
@@ -195,6 +266,14 @@ static void say_loss(const struct telling *telling)
 {
     struct text *text = telling->text;
     const struct history_event *grant = telling_evidence(telling, 0);
+    if (telling->result->reason == TOLD_FALSELY) {
+        put_client(telling, grant->process);
+        text_add(text, " was told that it had lost ");
+        put_resource(telling, grant->resource);
+        text_add(text, ", but a majority of nodes had its key, for another ");
+        put_length(text, telling->result->number[0]);
+        return;
+    }
     const struct history_event *other = telling_evidence(telling, 1);
     put_client(telling, grant->process);
     if (telling->result->reason == TOLD_LATE) {
@@ -213,9 +292,10 @@ static void say_loss(const struct telling *telling)
 static void effect_loss(const struct telling *telling)
 {
     put_client(telling, telling_evidence(telling, 0)->process);
-    text_add(telling->text, telling->result->reason == TOLD_LATE
-                                ? " was told too late that it had lost "
-                                : " was never told that it had lost ");
+    text_add(telling->text,
+             telling->result->reason == TOLD_FALSELY ? " was told falsely that it had lost "
+             : telling->result->reason == TOLD_LATE  ? " was told too late that it had lost "
+                                                     : " was never told that it had lost ");
     put_resource(telling, telling->resource);
 }
 

@@ -1,4 +1,5 @@
 /* no_leak.c: did a refused or failed acquire leave keys behind? */
+#include "base/assert.h"
 #include "checker/check.h"
 #include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
@@ -8,12 +9,17 @@
 enum leak_reason {
     LEFT_TO_EXPIRE = 1, /* number[0]: how long it stood in the way */
     STILL_THERE,        /* at the end, later than a ttl, or without an expiry */
+    OVERTOOK_TO_EXPIRE, /* the same, of a key that came behind the release of its grant */
+    OVERTOOK_STILL_THERE,
+    KEPT_TO_EXPIRE, /* the same, of a key that no release took with it */
+    KEPT_STILL_THERE,
 };
 
 /*
  * A key that was set for an acquire (or one attempt of it) that was not granted must be deleted by
- * command. If it goes by its ttl although no fault touched its client, its node or all of them
- * meanwhile, the lock did not clean up. Not judged: acquires of unknown outcome, and of the dead.
+ * command, and so must all keys of a grant that was released. If one goes by its ttl although no
+ * fault touched its client, its node or all of them since it was sent, the lock did not clean up.
+ * Not judged: acquires of unknown outcome, and of the dead.
  */
 struct no_leak {
     struct check_result result;
@@ -31,24 +37,61 @@ static void leak_init(void *state, const struct history_header *header)
     memset(state, 0, sizeof(struct no_leak));
 }
 
-static bool is_leak(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
+/* Whether a fault may have held up the set, or the delete. */
+static bool is_excused(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
 {
-    bool delete_came = key->missed && memcmp(&key->named, &key->value, sizeof key->value) == 0;
-    return key->outcome == CLAIM_REFUSED && !delete_came && !key->came_back &&
-           !ledger_touched(ledger, key->process, node, key->set_ns, ledger->now_ns);
+    return key->came_back || ledger_held_back(ledger, key, node) ||
+           ledger_touched(ledger, key->process, node, key->set_ns, ledger->now_ns);
+}
+
+/* A release may come back before the last delete is carried out: so much of a ttl is allowed. */
+enum { LEAK_KEPT_PARTS = 4 };
+
+/* Whether the grant of this key was released, and the key is left of it. */
+static bool is_kept(const struct ledger *ledger, const struct ledger_key *key)
+{
+    const struct ledger_claim *claim = ledger_key_claim(ledger, key);
+    if (key->outcome != CLAIM_GRANTED || claim == NULL || claim->state != CLAIM_GRANTED ||
+        claim->freed_index == 0 || claim->freed_index < key->set_index) {
+        return false;
+    }
+    return ledger->ttl_ns > 0 &&
+           ledger->now_ns - claim->freed_ns > ledger->ttl_ns / LEAK_KEPT_PARTS;
+}
+
+/* What is wrong about a key that was not deleted: 0 if nothing is. */
+static uint8_t leak_of(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
+{
+    bool kept = is_kept(ledger, key);
+    if ((key->outcome != CLAIM_REFUSED && !kept) || is_excused(ledger, key, node)) {
+        return 0;
+    }
+    const struct ledger_claim *claim = ledger_key_claim(ledger, key);
+    bool released = claim != NULL && claim->state == CLAIM_GRANTED;
+    bool deleted = key->missed && memcmp(&key->named, &key->value, sizeof key->value) == 0;
+    return kept ? KEPT_TO_EXPIRE : released || deleted ? OVERTOOK_TO_EXPIRE : LEFT_TO_EXPIRE;
 }
 
 static void leak_violated(struct no_leak *leak, const struct ledger *ledger,
                           const struct ledger_key *key, enum leak_reason reason)
 {
+    const struct ledger_claim *claim = ledger_key_claim(ledger, key);
+    bool kept = reason == KEPT_TO_EXPIRE || reason == KEPT_STILL_THERE;
+    ASSERT(!kept || claim != NULL);
+    int64_t from_ns = kept ? claim->freed_ns : key->outcome_ns;
     struct finding finding = {
         .reason = (uint8_t)reason,
-        .evidence = {key->set_index, key->outcome_index, ledger->last_index},
+        .evidence = {key->set_index, kept ? claim->freed_index : key->outcome_index,
+                     ledger->last_index},
         .evidence_count = 3,
         .blamed = blamed_library(),
-        .number = {ledger->now_ns - key->set_ns, key->process},
+        .number = {ledger->now_ns - (kept ? claim->freed_ns : key->set_ns), key->process},
+        .rest = rest_of_wait(ledger, from_ns, ledger->now_ns - from_ns),
     };
-    check_fail(&leak->result, &finding);
+    finding.rest.causes |= CHECK_LATE_KEYS;
+    finding.rest.adds_up = false; /* between two standstills there was time enough to delete it */
+    finding.rest.processes[0] = key->process;
+    check_fail(&leak->result, ledger, &finding);
 }
 
 static void leak_step(void *state, const struct ledger *ledger, const struct history_event *event)
@@ -65,8 +108,9 @@ static void leak_step(void *state, const struct ledger *ledger, const struct his
     }
     const struct ledger_key *key = ledger_key_at(ledger, event->node, event->resource);
     bool by_ttl = event->f == HISTORY_KEY_EXPIRED && event->cause == CAUSE_TTL;
-    if (by_ttl && is_leak(ledger, key, event->node)) {
-        leak_violated(leak, ledger, key, LEFT_TO_EXPIRE);
+    uint8_t reason = by_ttl ? leak_of(ledger, key, event->node) : 0;
+    if (reason != 0) {
+        leak_violated(leak, ledger, key, reason);
     }
 }
 
@@ -78,38 +122,49 @@ static void leak_finish(void *state, const struct ledger *ledger)
             const struct ledger_key *key = ledger_key_at(ledger, node, resource);
             int64_t age_ns = ledger->now_ns - key->set_ns;
             bool stays = key->present && ledger->ttl_ns > 0 && age_ns > ledger->ttl_ns;
-            if (stays && is_leak(ledger, key, node)) {
-                leak_violated(leak, ledger, key, STILL_THERE);
+            uint8_t reason = stays ? leak_of(ledger, key, node) : 0;
+            if (reason != 0) {
+                leak_violated(leak, ledger, key, (enum leak_reason)(reason + 1));
             }
         }
     }
     check_conclude(&leak->result);
 }
 
+static bool is_to_the_end(uint8_t reason)
+{
+    return reason == STILL_THERE || reason == OVERTOOK_STILL_THERE || reason == KEPT_STILL_THERE;
+}
+
 static void say_leak(const struct telling *telling)
 {
     struct text *text = telling->text;
     const struct history_event *set = telling_evidence(telling, 0);
+    uint8_t reason = telling->result->reason;
     put_client(telling, set->process);
-    text_add(text, "'s acquire that was not granted left its key of ");
+    text_add(text, "%s",
+             reason <= STILL_THERE            ? "'s acquire that was not granted left its key of "
+             : reason <= OVERTOOK_STILL_THERE ? "'s release overtook its own key of "
+                                              : "'s release left its key of ");
     put_resource(telling, set->resource);
-    text_add(text, " on node %" PRId32 " for ", set->node + 1);
+    text_add(text, " on node %" PRId32 ", where it stayed for ", set->node + 1);
     put_length(text, telling->result->number[0]);
-    text_add(text, telling->result->reason == STILL_THERE ? ", to the end of the run" : "");
+    text_add(text, is_to_the_end(reason) ? ", to the end of the run" : ", until its ttl was over");
 }
 
 static void effect_leak(const struct telling *telling)
 {
     const struct history_event *set = telling_evidence(telling, 0);
     put_client(telling, set->process);
-    text_add(telling->text, " was refused ");
+    text_add(telling->text,
+             telling->result->reason <= STILL_THERE ? " was refused " : " released ");
     put_resource(telling, set->resource);
     text_add(telling->text, ", and left its key on node %" PRId32, set->node + 1);
 }
 
 const struct check check_no_leak = {
     .name = "no_leak",
-    .question = "Did a refused or failed acquire leave keys behind?",
+    .question = "Did an acquire that was not granted, or a release, leave keys behind?",
     .nothing = "no acquire was answered, or no node told of its keys",
     .keyed = true,
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_KEY_EXPIRED),
@@ -124,5 +179,6 @@ const struct check check_no_leak = {
     .lasts = true,
     .part = PART_LOCK,
     .weight = 2,
-    .explains = 1 << LEFT_TO_EXPIRE | 1 << STILL_THERE,
+    .explains = 1 << LEFT_TO_EXPIRE | 1 << STILL_THERE | 1 << OVERTOOK_TO_EXPIRE |
+                1 << OVERTOOK_STILL_THERE | 1 << KEPT_TO_EXPIRE | 1 << KEPT_STILL_THERE,
 };

@@ -24,13 +24,14 @@ static void ownership_init(void *state, const struct history_header *header)
 }
 
 /* The recorder's word, unless both who set the key and who sent the command are known. */
-static bool is_foreign(const struct ledger_key *key, const struct history_event *event)
+static bool is_foreign(const struct ledger *ledger, const struct ledger_key *key,
+                       const struct history_event *event)
 {
     bool set_is_known = key->process != HISTORY_NOBODY &&
                         ((event->flags & HISTORY_HAS_OWNER) == 0 ||
                          memcmp(&key->value, &event->owner, sizeof key->value) == 0);
     if (set_is_known && event->process != HISTORY_NOBODY) {
-        return key->process != event->process;
+        return !ledger_same_owner(ledger, key->process, event->process);
     }
     if ((event->flags & HISTORY_HAS_VALUE) != 0 && (event->flags & HISTORY_HAS_OWNER) != 0) {
         return memcmp(&event->value, &event->owner, sizeof event->value) != 0;
@@ -38,8 +39,9 @@ static bool is_foreign(const struct ledger_key *key, const struct history_event 
     return event->cause == CAUSE_FOREIGN;
 }
 
-static void ownership_violated(struct ownership *ownership, const struct ledger_key *key,
-                               const struct history_event *event, enum ownership_reason reason)
+static void ownership_violated(struct ownership *ownership, const struct ledger *ledger,
+                               const struct ledger_key *key, const struct history_event *event,
+                               enum ownership_reason reason)
 {
     struct finding finding = {
         .reason = (uint8_t)reason,
@@ -47,8 +49,9 @@ static void ownership_violated(struct ownership *ownership, const struct ledger_
         .evidence_count = key->process == HISTORY_NOBODY || reason == OVERWROTE_ANOTHERS ? 1 : 2,
         .blamed = blamed_library(),
         .number = {event->node, key->process},
+        .rest = rest_of_keys(ledger, key->set_ns),
     };
-    check_fail(&ownership->result, &finding);
+    check_fail(&ownership->result, ledger, &finding);
 }
 
 static void ownership_step(void *state, const struct ledger *ledger,
@@ -62,16 +65,19 @@ static void ownership_step(void *state, const struct ledger *ledger,
     const struct ledger_key *key = ledger_key_at(ledger, event->node, event->resource);
     if (event->f == HISTORY_KEY_DELETED || event->f == HISTORY_KEY_EXTENDED) {
         ownership->result.judged++;
-        if (is_foreign(key, event)) {
-            ownership_violated(ownership, key, event,
+        if (is_foreign(ledger, key, event)) {
+            ownership_violated(ownership, ledger, key, event,
                                event->f == HISTORY_KEY_DELETED ? DELETED_ANOTHERS
                                                                : EXTENDED_ANOTHERS);
         }
     } else if (event->f == HISTORY_KEY_SET && (event->flags & HISTORY_HAS_OWNER) != 0 &&
                (event->flags & HISTORY_HAS_VALUE) != 0) {
         ownership->result.judged++;
-        if (memcmp(&event->owner, &event->value, sizeof event->value) != 0) {
-            ownership_violated(ownership, key, event, OVERWROTE_ANOTHERS);
+        bool other = memcmp(&event->owner, &event->value, sizeof event->value) != 0;
+        bool own =
+            key->before != HISTORY_NOBODY && ledger_same_owner(ledger, key->before, event->process);
+        if (other && !own) {
+            ownership_violated(ownership, ledger, key, event, OVERWROTE_ANOTHERS);
         }
     }
 }

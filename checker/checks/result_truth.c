@@ -1,6 +1,7 @@
 /* result_truth.c: did the lock's answer contradict its effect? */
 #include "checker/check.h"
 #include "checker/explain/explain_words.h"
+#include "checker/ledger/ledger_late.h"
 #include "checker/verdict.h"
 
 #include <inttypes.h>
@@ -11,6 +12,8 @@ enum truth_reason {
     NOT_RELEASED_BUT_HELD,        /* "not held", but a majority had the key all along */
     REFUSED_BUT_KEPT,             /* a majority had the key until its ttl ran out */
     EXTENDED_BUT_REMADE,          /* keys were gone and set anew; number[0]: that had stayed */
+    UNKNOWN_BUT_ANSWERED,         /* all nodes carried the release out, and no fault was there */
+    RELEASED_BUT_NOT_HELD,        /* a majority had no key of it; number[0]: how many */
 };
 
 struct result_truth {
@@ -34,10 +37,13 @@ static void truth_violated(struct result_truth *truth, const struct ledger *ledg
 {
     finding->evidence[finding->evidence_count++] = ledger->last_index;
     finding->number[1] = ledger->quorum;
+    if (finding->rest.causes == 0) {
+        finding->rest = rest_of_keys(ledger, claim->first_set_ns);
+    }
     if (claim->set != 0) {
         finding->evidence[finding->evidence_count++] = claim->first_set_index;
     }
-    check_fail(&truth->result, finding);
+    check_fail(&truth->result, ledger, finding);
 }
 
 static void truth_granted(struct result_truth *truth, const struct ledger *ledger,
@@ -49,6 +55,14 @@ static void truth_granted(struct result_truth *truth, const struct ledger *ledge
             .reason = GRANTED_WITHOUT_MAJORITY, .blamed = blamed_library(), .number = {set, 0}};
         truth_violated(truth, ledger, claim, &finding);
     }
+}
+
+/* A refusal is honest where a fault, or a node that answered with an error, stood in the way. */
+static bool truth_hindered(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    const struct ledger_process *process = ledger_process(ledger, claim->process);
+    return claim->denied != 0 || ledger_client_fault(ledger, claim->process, UINT32_MAX,
+                                                     process->open_ns, ledger->now_ns);
 }
 
 /* A deletion that a node forgot at a restart is not the lock's. */
@@ -67,10 +81,8 @@ static void truth_released(struct result_truth *truth, const struct ledger *ledg
                            const struct ledger_claim *claim, const struct history_event *event)
 {
     int32_t present = ledger_bits(claim->present);
-    const struct ledger_process *process = ledger_process(ledger, event->process);
-    bool touched =
-        ledger_client_fault(ledger, event->process, UINT32_MAX, process->open_ns, ledger->now_ns);
-    if (present < ledger->quorum || (event->type == HISTORY_FAIL && touched)) {
+    bool refused = event->type == HISTORY_FAIL;
+    if (present < ledger->quorum || (refused && truth_hindered(ledger, claim))) {
         return;
     }
     struct finding finding = {
@@ -94,12 +106,45 @@ static void truth_extended(struct result_truth *truth, const struct ledger *ledg
     }
 }
 
+/* No fault was there, every node carried it out, and all of them had told so: there was nothing
+ * not to know. A reply that was back only just now may not have been looked at yet. */
+static void truth_unknown(struct result_truth *truth, const struct ledger *ledger,
+                          const struct ledger_claim *claim)
+{
+    const struct ledger_process *process = ledger_process(ledger, claim->process);
+    int32_t answered = ledger_bits(claim->freed | claim->unfreed);
+    struct check_rest rest = rest_of_wait(ledger, process->open_ns, 0);
+    rest.processes[0] = claim->process;
+    if (claim->heard_ns > ledger->now_ns - HISTORY_LATE_NOTED_NS) {
+        return;
+    }
+    if (answered < ledger->node_count || ledger_any_fault(ledger, process->open_ns) ||
+        ledger_late(ledger, &rest).late_ns > 0) {
+        return;
+    }
+    struct finding finding = {
+        .reason = UNKNOWN_BUT_ANSWERED, .blamed = blamed_library(), .number = {answered, 0}};
+    truth_violated(truth, ledger, claim, &finding);
+}
+
+/* Our own lock knows whether it released anything; of others only their words tell what ok is. */
+static void truth_freed(struct result_truth *truth, const struct ledger *ledger,
+                        const struct ledger_claim *claim)
+{
+    int32_t without = ledger_bits(claim->unfreed & ~claim->freed);
+    if (ledger->declared || claim->over != OVER_RELEASED || without < ledger->quorum) {
+        return;
+    }
+    struct finding finding = {
+        .reason = RELEASED_BUT_NOT_HELD, .blamed = blamed_library(), .number = {without, 0}};
+    truth_violated(truth, ledger, claim, &finding);
+}
+
 static void truth_operation(struct result_truth *truth, const struct ledger *ledger,
                             const struct history_event *event)
 {
     bool grants = event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK;
-    bool releases =
-        event->f == HISTORY_RELEASE && (event->type == HISTORY_OK || event->type == HISTORY_FAIL);
+    bool releases = event->f == HISTORY_RELEASE && event->type != HISTORY_INVOKE;
     bool extends = event->f == HISTORY_EXTEND && event->type == HISTORY_OK;
     if (!grants && !releases && !extends) {
         return;
@@ -113,8 +158,13 @@ static void truth_operation(struct result_truth *truth, const struct ledger *led
         truth_granted(truth, ledger, claim);
     } else if (extends) {
         truth_extended(truth, ledger, claim);
+    } else if (event->type == HISTORY_INFO) {
+        truth_unknown(truth, ledger, claim);
     } else {
         truth_released(truth, ledger, claim, event);
+        if (event->type == HISTORY_OK) {
+            truth_freed(truth, ledger, claim);
+        }
     }
 }
 
@@ -134,7 +184,10 @@ static void truth_expired(struct result_truth *truth, const struct ledger *ledge
         .evidence_count = 1,
         .blamed = blamed_library(),
         .number = {ledger->now_ns - claim->refused_ns, 0},
+        .rest = rest_of_wait(ledger, claim->refused_ns, ledger->now_ns - claim->refused_ns),
     };
+    finding.rest.causes |= CHECK_LATE_KEYS;
+    finding.rest.adds_up = false;
     truth_violated(truth, ledger, claim, &finding);
 }
 
@@ -182,6 +235,17 @@ static void say_truth(const struct telling *telling)
         text_add(text, " said that nothing was held, but %" PRId64 " nodes have its key",
                  number[0]);
         return;
+    case UNKNOWN_BUT_ANSWERED:
+        text_add(text, "'s release of ");
+        put_resource(telling, event->resource);
+        text_add(text, " was left unknown, but all %" PRId64 " nodes had carried it out",
+                 number[0]);
+        return;
+    case RELEASED_BUT_NOT_HELD:
+        text_add(text, "'s release of ");
+        put_resource(telling, event->resource);
+        text_add(text, " said done, but %" PRId64 " nodes had no key of it to delete", number[0]);
+        return;
     case EXTENDED_BUT_REMADE:
         text_add(text, " was told that its lease of ");
         put_resource(telling, event->resource);
@@ -207,6 +271,8 @@ static void effect_truth(const struct telling *telling)
         [NOT_RELEASED_BUT_HELD] = " was told that ",
         [REFUSED_BUT_KEPT] = " was refused ",
         [EXTENDED_BUT_REMADE] = " was told that its lease of ",
+        [UNKNOWN_BUT_ANSWERED] = " was told nothing of its release of ",
+        [RELEASED_BUT_NOT_HELD] = " released ",
     };
     static const char *const behind[] = {
         [GRANTED_WITHOUT_MAJORITY] = " without a majority of keys",
@@ -214,6 +280,8 @@ static void effect_truth(const struct telling *telling)
         [NOT_RELEASED_BUT_HELD] = " is not held, but its keys stayed",
         [REFUSED_BUT_KEPT] = ", but a majority of nodes kept its key",
         [EXTENDED_BUT_REMADE] = " goes on, but its keys were gone",
+        [UNKNOWN_BUT_ANSWERED] = ", but all nodes had carried it out",
+        [RELEASED_BUT_NOT_HELD] = ", but a majority of nodes had no key of it",
     };
     uint8_t reason = telling->result->reason;
     put_client(telling, telling_operation(telling)->process);
@@ -240,5 +308,6 @@ const struct check check_result_truth = {
     .part = PART_LOCK,
     .weight = 4,
     .explains = 1 << GRANTED_WITHOUT_MAJORITY | 1 << RELEASED_BUT_KEPT |
-                1 << NOT_RELEASED_BUT_HELD | 1 << REFUSED_BUT_KEPT | 1 << EXTENDED_BUT_REMADE,
+                1 << NOT_RELEASED_BUT_HELD | 1 << REFUSED_BUT_KEPT | 1 << EXTENDED_BUT_REMADE |
+                1 << UNKNOWN_BUT_ANSWERED | 1 << RELEASED_BUT_NOT_HELD,
 };

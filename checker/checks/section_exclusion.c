@@ -44,19 +44,34 @@ static void section_init(void *state, const struct history_header *header)
     section->resource_count = ledger_resource_count(header);
 }
 
+/* Who is inside already and no part of the same owner; NULL: nobody. */
+static const struct insider *section_other(const struct insiders *insiders,
+                                           const struct ledger *ledger, int32_t process)
+{
+    for (uint32_t i = 0; i < insiders->count; i++) {
+        if (!ledger_same_owner(ledger, insiders->list[i].process, process)) {
+            return &insiders->list[i];
+        }
+    }
+    return NULL;
+}
+
 static void section_enter(struct section_exclusion *section, const struct ledger *ledger,
                           const struct history_event *event)
 {
     struct insiders *insiders = &section->resources[event->resource];
     section->result.judged++;
-    if (insiders->count > 0 && !section->waiting) {
-        const struct insider *first = &insiders->list[0];
+    const struct insider *first = section_other(insiders, ledger, event->process);
+    if (first != NULL && !section->waiting) {
+        struct finding_cast cast = {first->process, event->process, event->resource};
+        struct blamed blamed = blame_meeting(ledger, cast.one, cast.other, cast.resource);
         section->finding = (struct finding){
             .reason = TWO_INSIDE,
             .evidence = {first->index, event->index},
             .evidence_count = 2,
-            .blamed = blame_meeting(ledger, first->process, event->process, event->resource),
+            .blamed = blamed,
             .number = {event->time_ns - first->since_ns, 0},
+            .rest = rest_of_meeting(ledger, &cast, blamed),
         };
         section->waiting = true;
         section->first_process = first->process;
@@ -83,10 +98,10 @@ static void section_leave(struct section_exclusion *section, struct insiders *in
     }
 }
 
-static void settle(struct section_exclusion *section)
+static void settle(struct section_exclusion *section, const struct ledger *ledger)
 {
     if (section->waiting) {
-        check_fail(&section->result, &section->finding);
+        check_fail(&section->result, ledger, &section->finding);
         section->waiting = false;
     }
 }
@@ -96,7 +111,7 @@ static void section_step(void *state, const struct ledger *ledger,
 {
     struct section_exclusion *section = state;
     if (section->waiting && event->time_ns > section->since_ns) {
-        settle(section);
+        settle(section, ledger);
     }
     if (event->kind == HISTORY_SECTION && event->resource < section->resource_count) {
         if (event->f == HISTORY_ENTER) {
@@ -116,9 +131,8 @@ static void section_step(void *state, const struct ledger *ledger,
 
 static void section_finish(void *state, const struct ledger *ledger)
 {
-    (void)ledger;
     struct section_exclusion *section = state;
-    settle(section);
+    settle(section, ledger);
     check_conclude(&section->result);
 }
 

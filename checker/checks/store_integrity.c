@@ -78,20 +78,25 @@ static void store_violated(struct store_integrity *store, const struct ledger *l
         .number = {event->version, event->basis},
     };
     if (other != NULL) {
+        struct finding_cast cast = {other->process, event->process, event->resource};
+        finding.rest = rest_of_meeting(ledger, &cast, finding.blamed);
         finding.evidence[finding.evidence_count++] = other->index;
     }
-    check_fail(&store->result, &finding);
+    check_fail(&store->result, ledger, &finding);
 }
 
-/* The write that made the version which `event` has overwritten unread; NULL if it was not seen. */
+/* The write that made the version which `event` has overwritten unread, or the one that was read
+ * and is lost since; NULL if it was not seen. */
 static const struct store_write *overwritten(const struct store_cell *cell,
                                              const struct history_event *event)
 {
     const struct store_write *found = NULL;
+    bool ahead = event->basis >= event->version;
     for (uint32_t i = 0; i < WRITES_KEPT && i < cell->count; i++) {
         const struct store_write *write = &cell->kept[i];
-        if (write->version > event->basis && write->version < event->version &&
-            (found == NULL || write->version > found->version)) {
+        bool unread = write->version > event->basis && write->version < event->version;
+        bool is_lost = ahead ? write->version == event->basis : unread;
+        if (is_lost && (found == NULL || write->version > found->version)) {
             found = write;
         }
     }
@@ -138,7 +143,7 @@ static void store_step(void *state, const struct ledger *ledger, const struct hi
         .process = event->process,
     };
     store->result.judged++;
-    if (event->basis < event->version - 1) {
+    if (event->basis != event->version - 1) {
         store_violated(store, ledger, overwritten(cell, event), event, LOST_UPDATE);
     } else if (!store->value_check && write.order > 0) {
         judge_order(store, ledger, &write, event);

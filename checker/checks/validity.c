@@ -13,8 +13,15 @@ enum validity_reason {
     MAJORITY_LOST, /* while the lease ran; number[0]: how long it still ran */
 };
 
+/* A majority that breaks at the very moment at which its holder gives it back broke nothing: told
+ * once time has moved on. */
 struct validity {
     struct check_result result;
+    bool waiting;
+    int32_t process;
+    uint32_t resource;
+    int64_t since_ns;
+    struct finding finding;
 };
 
 static size_t validity_bytes(const struct history_header *header)
@@ -29,17 +36,27 @@ static void validity_init(void *state, const struct history_header *header)
     memset(state, 0, sizeof(struct validity));
 }
 
+static void settle(struct validity *validity, const struct ledger *ledger)
+{
+    if (validity->waiting) {
+        check_fail(&validity->result, ledger, &validity->finding);
+        validity->waiting = false;
+    }
+}
+
 /* The grant, and the last ends of its keys before now. */
-static void validity_violated(struct validity *validity, const struct ledger *ledger,
-                              const struct ledger_claim *claim, enum validity_reason reason)
+static struct finding validity_broken(const struct ledger *ledger, const struct ledger_claim *claim,
+                                      enum validity_reason reason)
 {
     struct finding finding = {
         .reason = (uint8_t)reason,
         .evidence = {claim->granted_index},
         .evidence_count = 1,
         .blamed = blame_keys(ledger, claim),
-        .number = {claim->until_ns - ledger->now_ns, ledger_bits(claim->present)},
+        .number = {claim->until_least_ns - ledger->now_ns, ledger_bits(claim->present)},
+        .rest = rest_of_promise(ledger, claim),
     };
+    finding.rest.causes |= CHECK_LATE_KEYS;
     uint64_t before = UINT64_MAX;
     const struct ledger_end *ends = ledger_ends(claim);
     while (finding.evidence_count < CHECK_EVIDENCE_MAX) {
@@ -59,10 +76,13 @@ static void validity_violated(struct validity *validity, const struct ledger *le
         finding.evidence[finding.evidence_count++] = latest;
         before = latest;
     }
-    check_fail(&validity->result, &finding);
+    return finding;
 }
 
-/* The library alone: it promised a time that had passed. */
+/*
+ * The library alone: it promised a time that had passed. Another's program may have computed the
+ * promise in time and then been given no processor to say it.
+ */
 static void validity_spent(struct validity *validity, const struct ledger *ledger,
                            const struct ledger_claim *claim, const struct history_event *event)
 {
@@ -74,7 +94,12 @@ static void validity_spent(struct validity *validity, const struct ledger *ledge
         .blamed = blamed_library(),
         .number = {claim->until_ns - ledger->now_ns, ledger_bits(claim->present)},
     };
-    check_fail(&validity->result, &finding);
+    if (ledger->declared) {
+        const struct ledger_process *process = ledger_process(ledger, claim->process);
+        finding.rest = rest_of_wait(ledger, process->open_ns, -finding.number[0]);
+        finding.rest.processes[0] = claim->process;
+    }
+    check_fail(&validity->result, ledger, &finding);
 }
 
 static void validity_operation(struct validity *validity, const struct ledger *ledger,
@@ -98,8 +123,9 @@ static void validity_operation(struct validity *validity, const struct ledger *l
     }
     validity->result.judged++;
     if (ledger_running(ledger, claim) && ledger_bits(claim->present) < ledger->quorum) {
-        validity_violated(validity, ledger, claim,
-                          granted ? NO_MAJORITY_WHEN_GRANTED : NO_MAJORITY_WHEN_EXTENDED);
+        struct finding finding = validity_broken(
+            ledger, claim, granted ? NO_MAJORITY_WHEN_GRANTED : NO_MAJORITY_WHEN_EXTENDED);
+        check_fail(&validity->result, ledger, &finding);
     }
 }
 
@@ -107,6 +133,14 @@ static void validity_step(void *state, const struct ledger *ledger,
                           const struct history_event *event)
 {
     struct validity *validity = state;
+    if (validity->waiting && event->time_ns > validity->since_ns) {
+        settle(validity, ledger);
+    }
+    bool over =
+        (event->f == HISTORY_RELEASE && event->type == HISTORY_INVOKE) || event->f == HISTORY_LOST;
+    if (over && event->process == validity->process && event->resource == validity->resource) {
+        validity->waiting = false;
+    }
     if (event->kind == HISTORY_OP) {
         validity_operation(validity, ledger, event);
         return;
@@ -123,14 +157,18 @@ static void validity_step(void *state, const struct ledger *ledger,
         return;
     }
     /* Once a lease: when the majority breaks. */
-    if (ledger_bits(claim->present) == ledger->quorum - 1) {
-        validity_violated(validity, ledger, claim, MAJORITY_LOST);
+    if (ledger_bits(claim->present) == ledger->quorum - 1 && !validity->waiting) {
+        validity->waiting = true;
+        validity->process = claim->process;
+        validity->resource = claim->resource;
+        validity->since_ns = ledger->now_ns;
+        validity->finding = validity_broken(ledger, claim, MAJORITY_LOST);
     }
 }
 
 static void validity_finish(void *state, const struct ledger *ledger)
 {
-    (void)ledger;
+    settle(state, ledger);
     check_conclude(state);
 }
 
@@ -194,9 +232,10 @@ const struct check check_validity = {
     .nothing = "no grant promised an end, or no node told of its keys",
     .needs = CHECK_BIT(DECLARES_VALIDITY),
     .keyed = true,
-    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) |
-             CHECK_BIT(HISTORY_KEY_DELETED) | CHECK_BIT(HISTORY_KEY_EXPIRED) |
-             CHECK_BIT(HISTORY_KEY_LOST) | CHECK_BIT(HISTORY_KEY_EVICTED),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
+             CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_KEY_DELETED) |
+             CHECK_BIT(HISTORY_KEY_EXPIRED) | CHECK_BIT(HISTORY_KEY_LOST) |
+             CHECK_BIT(HISTORY_KEY_EVICTED),
     .follows = true,
     .bytes = validity_bytes,
     .init = validity_init,

@@ -66,6 +66,9 @@ static void put_headline(const struct telling *telling)
     } else if (result->reason == CHECK_REASON_UNWATCHED) {
         text_add(text, "no node told what became of its keys: %s",
                  telling->history->header->unwatched);
+    } else if (result->reason == CHECK_REASON_LATE) {
+        put_lateness(text, result->number[0], (enum history_cause)result->number[1]);
+        text_add(text, ", and what looked wrong may be its doing");
     } else if (result->verdict == VERDICT_SKIPPED) {
         check_print_skipped(telling->check, result->inapplicable, text);
     } else if (result->verdict == VERDICT_PASS) {

@@ -87,6 +87,19 @@ void put_length(struct text *text, int64_t length_ns)
     duration_print_short(length_ns, text);
 }
 
+void put_lateness(struct text *text, int64_t stood_ns, enum history_cause cause)
+{
+    static const char *const before[HISTORY_CAUSES] = {
+        [CAUSE_SCHEDULER] = "a process was given no processor for ",
+        [CAUSE_SUSPEND] = "the machine was suspended for ",
+        [CAUSE_CLOCK_STEP] = "somebody set the machine's clock by ",
+        [CAUSE_TAP] = "a node did not tell what it did for ",
+    };
+    ASSERT(cause < HISTORY_CAUSES);
+    text_add(text, "%s", before[cause] == NULL ? "the run itself stood still for " : before[cause]);
+    put_length(text, stood_ns);
+}
+
 void put_nodes(struct text *text, uint64_t nodes)
 {
     int32_t left = ledger_bits(nodes);
@@ -185,6 +198,9 @@ static void put_operation(const struct telling *telling, const struct history_ev
     if (event->type == HISTORY_OK && event->f == HISTORY_ACQUIRE) {
         text_add(text, " is granted ");
         put_resource(telling, event->resource);
+    } else if (event->type == HISTORY_OK && event->f == HISTORY_EXTEND) {
+        text_add(text, " is given more time on ");
+        put_resource(telling, event->resource);
     } else if (event->type == HISTORY_OK && event->f == HISTORY_WRITE) {
         text_add(text, " writes version %" PRId64 " of ", event->version);
         put_resource(telling, event->resource);
@@ -198,6 +214,8 @@ static void put_operation(const struct telling *telling, const struct history_ev
     if ((event->flags & HISTORY_HAS_UNTIL) != 0) {
         text_add(text, " until ");
         put_time(text, event->until_ns);
+        bool passed = event->f == HISTORY_EXTEND && event->until_ns < event->time_ns;
+        text_add(text, "%s", passed ? ", which has passed" : "");
     }
     if ((event->flags & HISTORY_HAS_FENCE) != 0) {
         text_add(text, " (fence %" PRId64 ")", event->fence);
@@ -339,32 +357,81 @@ void put_end(const struct telling *telling, const struct ledger_end *end)
 
 /* ---- blame ----------------------------------------------------------------------------------- */
 
-static const char *advice(enum assumption assumption)
+/* What mends it at its root; NULL where only a guard helps. */
+static const char *mending(enum assumption assumption)
 {
     switch (assumption) {
+    case ASSUMPTION_SECTION:
+        return "Extend the lease in time, or leave the section when the lock says that it is lost";
+    case ASSUMPTION_NODE_CLOCK:
+        return "Let the nodes slew their clocks and never step them";
+    case ASSUMPTION_PERSISTENCE:
+        return "Set appendfsync always, or keep a restarted node away for one ttl";
+    case ASSUMPTION_REPLICATION:
+        return "Do not fail over lock nodes to asynchronous replicas: use independent nodes and a "
+               "majority";
+    case ASSUMPTION_MEMORY:
+        return "Set maxmemory-policy noeviction on the lock nodes";
+    case ASSUMPTION_NONE:
     case ASSUMPTION_CLIENT_PAUSE:
     case ASSUMPTION_CLIENT_CLOCK:
     case ASSUMPTION_DELAY:
-        return "Guard what the lock protects: let it refuse older fences, or other values than the "
-               "last.";
-    case ASSUMPTION_SECTION:
-        return "Extend the lease in time, or leave the section when the lock says that it is lost; "
-               "and guard what the lock protects.";
-    case ASSUMPTION_NODE_CLOCK:
-        return "Let the nodes slew their clocks and never step them; and guard what the lock "
-               "protects.";
-    case ASSUMPTION_PERSISTENCE:
-        return "Set appendfsync always, or keep a restarted node away for one ttl; and guard what "
-               "the lock protects.";
-    case ASSUMPTION_REPLICATION:
-        return "Do not fail over lock nodes to asynchronous replicas: use independent nodes and a "
-               "majority.";
-    case ASSUMPTION_MEMORY:
-        return "Set maxmemory-policy noeviction on the lock nodes.";
-    case ASSUMPTION_NONE:
-        return "";
+        return NULL;
     }
     UNREACHABLE();
+}
+
+void put_advice(struct text *text, enum assumption assumption, enum guard guard)
+{
+    const char *mend = mending(assumption);
+    bool by_guard = assumption != ASSUMPTION_REPLICATION && assumption != ASSUMPTION_MEMORY;
+    text_add(text, "%s", mend != NULL ? mend : "");
+    if (guard == GUARD_HELD) {
+        text_add(text, mend != NULL ? ". The guard held: keep it."
+                                    : "Nothing: the guard of the store held. Keep it.");
+    } else if (by_guard && guard == GUARD_NONE) {
+        text_add(text, mend != NULL ? "; and guard what the lock protects."
+                                    : "Guard what the lock protects: let it refuse older fences, "
+                                      "or other values than the last.");
+    } else if (by_guard && mend == NULL) {
+        text_add(text, "The store is guarded: keep it so, and let nothing past the guard.");
+    } else {
+        text_add(text, ".");
+    }
+}
+
+bool telling_refused(const struct history_event *event)
+{
+    return event->kind == HISTORY_OP && event->type == HISTORY_FAIL &&
+           (event->cause == CAUSE_STALE_FENCE || event->cause == CAUSE_OTHER_VALUE);
+}
+
+/* What came late and was refused came from one of the two, behind the violation. */
+static enum guard guard_of(const struct telling *telling)
+{
+    const struct history_header *header = telling->history->header;
+    const struct check_result *result = telling->result;
+    bool damage = telling->check->part == PART_DAMAGE;
+    if (!header->fence_check && !header->value_check) {
+        return GUARD_NONE;
+    }
+    for (uint64_t i = result->evidence[result->evidence_count - 1u];
+         !damage && i < telling->history->count; i++) {
+        const struct history_event *event = &telling->history->events[i];
+        bool theirs = event->process == telling->first || event->process == telling->second;
+        if (telling_refused(event) && theirs && event->resource == telling->resource) {
+            return GUARD_HELD;
+        }
+    }
+    return GUARD_ON;
+}
+
+/* The paragraph's end: what to do. */
+static void put_what_to_do(const struct telling *telling, enum assumption assumption)
+{
+    text_add(telling->text, "What to do: ");
+    put_advice(telling->text, assumption, guard_of(telling));
+    text_add(telling->text, "\n");
 }
 
 void put_blame(const struct telling *telling)
@@ -379,15 +446,15 @@ void put_blame(const struct telling *telling)
         return;
     case BLAME_ASSUMPTION:
         text_add(text,
-                 "Blame: an assumption, not the library's code. A lease lock relies on this: %s.\n"
-                 "What to do: %s\n",
-                 assumption_sentence(assumption), advice(assumption));
+                 "Blame: an assumption, not the library's code. A lease lock relies on this: %s.\n",
+                 assumption_sentence(assumption));
+        put_what_to_do(telling, assumption);
         return;
     case BLAME_DEPLOYMENT:
         text_add(text,
-                 "Blame: the deployment. A lock's nodes must be set up so that this holds: %s.\n"
-                 "What to do: %s\n",
-                 assumption_sentence(assumption), advice(assumption));
+                 "Blame: the deployment. A lock's nodes must be set up so that this holds: %s.\n",
+                 assumption_sentence(assumption));
+        put_what_to_do(telling, assumption);
         return;
     case BLAME_NONE:
         text_add(text,

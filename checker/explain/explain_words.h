@@ -46,7 +46,9 @@ void put_client_first(const struct telling *telling, int32_t process); /* "Clien
 void put_resource(const struct telling *telling, uint32_t resource);
 void put_time(struct text *text, int64_t time_ns);     /* "1.204 s", "563 ms" */
 void put_length(struct text *text, int64_t length_ns); /* "796 ms" */
-void put_nodes(struct text *text, uint64_t nodes);     /* "node 3", "nodes 1, 2 and 3" */
+/* "the run itself stood still for 3.0 s" */
+void put_lateness(struct text *text, int64_t stood_ns, enum history_cause cause);
+void put_nodes(struct text *text, uint64_t nodes); /* "node 3", "nodes 1, 2 and 3" */
 void put_fault(const struct telling *telling, const struct history_event *event);
 
 /* What an event says, as a clause: "client 2 is granted r0 until 2.000 s". */
@@ -65,6 +67,19 @@ void put_node_event(const struct telling *telling, const struct history_event *e
 /* Why a key ended: "expired early because the node's clock jumped by 11.000 s at 1.100 s (fault
  * 1)". */
 void put_end(const struct telling *telling, const struct ledger_end *end);
+
+/* The guard of the store that the lock protects. */
+enum guard {
+    GUARD_NONE,
+    GUARD_ON,   /* it compares fences or values */
+    GUARD_HELD, /* ... and refused what came late */
+};
+
+/* What to do where an assumption broke: never to put up a guard that stands. */
+void put_advice(struct text *text, enum assumption assumption, enum guard guard);
+
+/* Whether this is a write or read that the guarded store refused. */
+bool telling_refused(const struct history_event *event);
 
 /* Whom to blame, and what to do about it: one paragraph. */
 void put_blame(const struct telling *telling);

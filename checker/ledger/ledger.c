@@ -5,6 +5,7 @@
 #include "checker/ledger/ledger_claims.h"
 #include "checker/ledger/ledger_faults.h"
 #include "checker/ledger/ledger_keys.h"
+#include "checker/ledger/ledger_late.h"
 #include "checker/ledger/ledger_leases.h"
 #include "checker/ledger/ledger_valid.h"
 
@@ -42,6 +43,11 @@ static size_t ledger_layout(const struct history_header *header, struct ledger *
         .node_count = header->node_count,
         .quorum = header->node_count / 2 + 1,
         .drift_ppm = header->drift_ppm,
+        .declared = header->declared,
+        .declares = header->declares,
+        .ownership = header->ownership,
+        .threads = header->thread_count > 1 ? header->thread_count : 1,
+        .renew_every_ns = header->renew_every_ns,
         .process_count = ledger_process_count(header),
         .resource_count = ledger_resource_count(header),
         .fault_count = ledger_fault_count(header),
@@ -131,7 +137,8 @@ static void step_kind(struct ledger *ledger, const struct history_event *event)
     case HISTORY_PHASE:
         step_phase(ledger, event);
         return;
-    case HISTORY_LATE: /* moves no lease, key or fault */
+    case HISTORY_LATE:
+        ledger_step_late(ledger, event);
         return;
     case HISTORY_KINDS:
         break;

@@ -34,6 +34,7 @@ enum {
     LEDGER_RESOURCES_MAX = 4096, /* ... and where it does */
     LEDGER_FAULTS = 64,          /* followed where the header does not count faults */
     LEDGER_CLAIMS = 8,           /* of one client at a time */
+    LEDGER_STANDSTILLS = 16,     /* of one told apart; of more the nearest are put together */
 };
 
 enum claim_state {
@@ -59,20 +60,32 @@ struct ledger_claim {
     uint32_t next;        /* there: index + 1 */
     uint64_t set;         /* bit n: node n has set the key for this value */
     uint64_t present;     /* bit n: and it is still there */
+    uint64_t freed;       /* bit n: its release deleted it there */
+    uint64_t unfreed;     /* bit n: its release found no key of it there */
+    uint64_t denied;      /* bit n: and there it was answered with an error, last */
+    int64_t heard_ns;     /* when the last reply to those was back; TIME_NEVER: one never was */
     uint64_t remade;      /* bit n: it was gone, and was set for this value once more */
     uint64_t stamp;       /* index of the event that touched it last */
     uint64_t serial;      /* of the claim among all claims, from 1 */
     uint64_t order;       /* of the grant among all grants, from 1 */
     uint64_t fresh_index; /* of the event that last made its lease run */
-    int64_t fence;        /* 0: none */
+    int64_t fresh_ns;
+    int64_t fence; /* 0: none */
     uint64_t first_set_index;
     int64_t first_set_ns;
     uint64_t granted_index;
     int64_t granted_ns;
-    int64_t until_ns; /* TIME_NEVER without a promise */
-    int64_t over_ns;  /* TIME_NEVER: not released, told or killed yet */
+    int64_t asked_ns;       /* its acquire, or the last extension that succeeded */
+    int64_t until_ns;       /* TIME_NEVER without a promise; at its latest reading ... */
+    int64_t until_least_ns; /* ... and at its earliest: not after until_ns */
+    int64_t promised_ns;    /* when that was said */
+    uint64_t over_index;
+    bool renewed;    /* a key of it was given more time, asked or not */
+    int64_t over_ns; /* TIME_NEVER: not released, told or killed yet */
     uint64_t refused_index;
     int64_t refused_ns;
+    uint64_t freed_index; /* its release was answered ok; 0: not yet */
+    int64_t freed_ns;
 };
 
 /* How the key of a claim ended on one node, last. */
@@ -92,14 +105,37 @@ struct ledger_key {
     uint32_t claim;             /* index + 1; 0: unknown. May be another's by now: */
     uint64_t serial;            /* ... of the claim that it was: ledger_key_claim */
     bool present;
-    bool came_back;  /* with a restart or a failover */
+    bool came_back; /* with a restart or a failover */
+    bool shortened; /* ... as it was before an extension, which was lost */
+    uint8_t back_cause;
+    int16_t back_fault;
     bool missed;     /* a delete that named `named` found no such key */
     bool endless;    /* has no expiry */
     uint8_t outcome; /* of the acquire that set it: enum claim_state; FREE: not told by whom */
     uint64_t outcome_index;
+    int64_t outcome_ns;
     struct history_value named;
     uint64_t set_index;
     int64_t set_ns;
+    int64_t until_ns;    /* on a sound clock; 0 where unknown */
+    int64_t ttl_ns;      /* that it was given last; TIME_NEVER: none, or unknown */
+    uint64_t kept_index; /* of the event that gave it */
+    int64_t sent_ns;     /* when its client sent it; at the earliest, where that is not told */
+};
+
+/* Somebody stood still once, or several times that are put together. */
+struct ledger_standstill {
+    int64_t from_ns;
+    int64_t to_ns;
+    int64_t longest_ns;
+    int64_t sum_ns;
+    uint32_t causes; /* bit n: enum history_cause */
+    uint8_t cause;   /* of the longest */
+};
+
+struct ledger_late {
+    uint32_t count;
+    struct ledger_standstill list[LEDGER_STANDSTILLS]; /* in order of their ends */
 };
 
 struct ledger_process {
@@ -112,9 +148,13 @@ struct ledger_process {
     uint32_t open_resource;
     uint64_t open_index; /* of the invoke; stays after the end */
     int64_t open_ns;
+    int64_t asked_ns;         /* the invoke of its last acquire */
+    bool unsettled;           /* the acquire before that ended unknown: its sets may still come */
+    uint8_t last_end;         /* enum history_type of the acquire that ended last */
     uint32_t inside_resource; /* ... of this resource */
     uint64_t inside_index;    /* of the enter; all three stay after the end */
     int64_t inside_ns;
+    struct ledger_late late;
 };
 
 struct ledger_resource {
@@ -135,7 +175,10 @@ struct ledger_fault {
     uint8_t kind;  /* enum fault_kind */
     uint8_t state; /* enum fault_state */
     bool effect;   /* an effect was observed */
+    uint8_t links; /* enum history_links */
     int32_t process;
+    int32_t first; /* of several clients, up to `last`; where that is not behind it, none */
+    int32_t last;
     uint64_t nodes; /* bit n */
     int64_t start_ns;
     int64_t end_ns; /* TIME_NEVER: not yet */
@@ -146,6 +189,11 @@ struct ledger {
     int32_t node_count; /* 0: unknown; then keys are not followed */
     int32_t quorum;     /* node_count / 2 + 1 */
     int64_t drift_ppm;  /* the lock's own allowance */
+    bool declared;      /* the lock said what it is: */
+    uint16_t declares;  /* bit n: enum history_declares */
+    uint8_t ownership;  /* enum history_ownership */
+    int32_t threads;    /* of each program, at least 1 */
+    int64_t renew_every_ns;
     uint32_t process_count;
     uint32_t slots_used; /* where processes are not counted */
     uint32_t resource_count;
@@ -171,7 +219,9 @@ struct ledger {
     uint32_t processes_at;
     uint32_t resources_at;
     uint32_t faults_at;
-    uint32_t slots_at; /* process -> slot + 1, where processes are not counted */
+    uint32_t slots_at;             /* process -> slot + 1, where processes are not counted */
+    struct ledger_late late;       /* of whoever recorded */
+    struct ledger_late late_nodes; /* of nodes that waited for a processor */
 };
 
 size_t ledger_bytes(const struct history_header *header);
@@ -194,10 +244,23 @@ uint32_t ledger_slot(const struct ledger *ledger, int32_t process);
 const struct ledger_claim *ledger_grant(const struct ledger *ledger, int32_t process,
                                         uint32_t resource);
 
+/* Another owner's lease of the same resource that surely runs now; NULL if there is none. */
+const struct ledger_claim *ledger_other_holder(const struct ledger *ledger,
+                                               const struct ledger_claim *claim);
+
 /* The claim that an event with a resource is about: of its client and value, or, where that has
  * none, of its client alone. NULL if there is none. */
 const struct ledger_claim *ledger_find(const struct ledger *ledger,
                                        const struct history_event *event);
+
+/* Whether the lock takes two clients for one and the same owner; a client is one with itself. */
+bool ledger_same_owner(const struct ledger *ledger, int32_t one, int32_t other);
+
+/* Whether the lock says of itself that it does this. */
+static inline bool ledger_declares(const struct ledger *ledger, enum history_declares what)
+{
+    return ledger->declared && (ledger->declares >> what & 1) != 0;
+}
 
 /* Whether the nodes tell what stands behind a grant: its keys, or that it has none. */
 bool ledger_watched(const struct ledger *ledger, const struct ledger_claim *claim);
@@ -209,6 +272,15 @@ const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
 /* Whether a fault touched this client, this node, or all of them, at any time in [from, to]. */
 bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
                     int64_t to_ns);
+
+/* Whether any fault was in force since then, or left something behind that stays. */
+bool ledger_any_fault(const struct ledger *ledger, int64_t from_ns);
+
+/* Whether a fault of a node, or of a link, may have held up the set of this key on its way. */
+bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key, int32_t node);
+
+/* Whether keys that expire never, or not within ttl + bound, leave nobody a majority. */
+bool ledger_blocked(const struct ledger *ledger, uint32_t resource);
 
 /* Whether a fault of one of these kinds (bits) touched this client in [from, to]. */
 bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t kinds,
@@ -260,13 +332,13 @@ static inline struct ledger_fault *ledger_fault_at(const struct ledger *ledger, 
     return faults + fault;
 }
 
-/* When a claim's lease ends, or ended. */
+/* Until when a claim's lease runs, or ran, for sure: whatever moment its promise counts from. */
 static inline int64_t ledger_lease_end_ns(const struct ledger_claim *claim)
 {
-    return claim->until_ns < claim->over_ns ? claim->until_ns : claim->over_ns;
+    return claim->until_least_ns < claim->over_ns ? claim->until_least_ns : claim->over_ns;
 }
 
-/* Whether a claim's lease runs at the ledger's now. */
+/* Whether a claim's lease surely runs at the ledger's now. */
 static inline bool ledger_running(const struct ledger *ledger, const struct ledger_claim *claim)
 {
     return claim->state == CLAIM_GRANTED && ledger_lease_end_ns(claim) > ledger->now_ns;

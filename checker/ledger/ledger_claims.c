@@ -1,6 +1,8 @@
 /* ledger_claims.c: who is who, and which claim is whose. */
 #include "checker/ledger/ledger_claims.h"
 
+#include "base/assert.h"
+
 /* Where an uncounted process stands in the slots, or would. */
 static uint32_t *slot_of(const struct ledger *ledger, int32_t process)
 {
@@ -75,6 +77,16 @@ const struct ledger_claim *ledger_find(const struct ledger *ledger,
     return NULL;
 }
 
+bool ledger_same_owner(const struct ledger *ledger, int32_t one, int32_t other)
+{
+    ASSERT(ledger->threads > 0);
+    bool apart = ledger->ownership == OWNERSHIP_THREAD || ledger->ownership == OWNERSHIP_OBJECT;
+    if (one == other || apart || one < 0 || other < 0) {
+        return one == other;
+    }
+    return one / ledger->threads == other / ledger->threads;
+}
+
 bool ledger_watched(const struct ledger *ledger, const struct ledger_claim *claim)
 {
     return ledger->node_count > 0 && ledger->has_nodes &&
@@ -106,6 +118,23 @@ const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
     return claim->serial == key->serial ? claim : NULL;
 }
 
+const struct ledger_claim *ledger_other_holder(const struct ledger *ledger,
+                                               const struct ledger_claim *claim)
+{
+    ASSERT(claim->resource < ledger->resource_count);
+    uint32_t link = ledger_resource_at(ledger, claim->resource)->running;
+    while (link != 0) {
+        const struct ledger_claim *other = ledger_claim_at(ledger, link - 1);
+        ASSERT(other->resource == claim->resource);
+        if (!ledger_same_owner(ledger, other->process, claim->process) &&
+            ledger_running(ledger, other)) {
+            return other;
+        }
+        link = other->next;
+    }
+    return NULL;
+}
+
 void ledger_running_drop(struct ledger *ledger, struct ledger_claim *claim)
 {
     if (!claim->listed) {
@@ -113,7 +142,9 @@ void ledger_running_drop(struct ledger *ledger, struct ledger_claim *claim)
     }
     struct ledger_resource *resource = ledger_resource_at(ledger, claim->resource);
     uint32_t *link = &resource->running;
+    ASSERT(*link != 0);
     while (ledger_claim_at(ledger, *link - 1) != claim) {
+        ASSERT(ledger_claim_at(ledger, *link - 1)->next != 0);
         link = &ledger_claim_at(ledger, *link - 1)->next;
     }
     *link = claim->next;
@@ -138,12 +169,16 @@ void ledger_running_add(struct ledger *ledger, struct ledger_claim *claim)
     }
     uint32_t index = ledger_claim_index(ledger, claim);
     claim->next = resource->running;
+    ASSERT(claim->next != index + 1);
     resource->running = index + 1;
     claim->listed = true;
+    ASSERT(claim->state == CLAIM_GRANTED);
 }
 
 void ledger_claim_renew(struct ledger *ledger, struct ledger_claim *claim)
 {
+    ASSERT(claim->state != CLAIM_FREE);
+    ASSERT((claim->present & ~claim->set) == 0);
     ledger_running_drop(ledger, claim);
     claim->set = claim->present;
     claim->remade = 0;
@@ -152,6 +187,7 @@ void ledger_claim_renew(struct ledger *ledger, struct ledger_claim *claim)
     claim->over = OVER_NOT;
     claim->over_ns = TIME_NEVER;
     claim->until_ns = TIME_NEVER;
+    claim->until_least_ns = TIME_NEVER;
 }
 
 /* Whether `a` is to be forgotten before `b`: one without keys first, then the one at rest longest.
@@ -169,6 +205,7 @@ static bool claim_matters_less(const struct ledger_claim *a, const struct ledger
 struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot)
 {
     struct ledger_claim *oldest = NULL;
+    ASSERT(slot < ledger->process_count);
     for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
         struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
         if (claim->state == CLAIM_FREE) {
@@ -191,6 +228,7 @@ struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot)
     oldest->process = ledger_process_at(ledger, slot)->process;
     oldest->serial = ++ledger->claims;
     oldest->until_ns = TIME_NEVER;
+    oldest->until_least_ns = TIME_NEVER;
     oldest->over_ns = TIME_NEVER;
     return oldest;
 }

@@ -1,17 +1,26 @@
 /* ledger_faults.c: follows which fault struck whom, and until when. */
 #include "checker/ledger/ledger_faults.h"
 
+#include "base/assert.h"
+
+/* Older files name nobody in the start of a fault of several: then it may strike anybody. */
+static bool strikes_anybody(const struct ledger_fault *fault)
+{
+    return fault->nodes == 0 && fault->process == HISTORY_NOBODY && fault->last <= fault->first;
+}
+
 bool ledger_fault_on_node(const struct ledger_fault *fault, int32_t node)
 {
-    bool everywhere = fault->nodes == 0 && fault->process == HISTORY_NOBODY;
-    bool named = (fault->nodes >> node & 1) != 0 && fault->process == HISTORY_NOBODY;
-    return everywhere || named;
+    ASSERT(node >= 0 && node < HISTORY_NODES_MAX);
+    bool of_clients = fault->process != HISTORY_NOBODY || fault->last > fault->first;
+    return strikes_anybody(fault) || (!of_clients && (fault->nodes >> node & 1) != 0);
 }
 
 bool ledger_fault_on_client(const struct ledger_fault *fault, int32_t process)
 {
-    bool everywhere = fault->nodes == 0 && fault->process == HISTORY_NOBODY;
-    return everywhere || fault->process == process || fault->process == LEDGER_SEVERAL;
+    bool among = fault->last > fault->first && fault->first <= process && process <= fault->last;
+    return strikes_anybody(fault) || among || fault->process == process ||
+           fault->process == LEDGER_SEVERAL;
 }
 
 bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
@@ -31,6 +40,36 @@ bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, 
     return false;
 }
 
+bool ledger_any_fault(const struct ledger *ledger, int64_t from_ns)
+{
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        ASSERT(fault->kind < FAULT_KINDS);
+        bool stays = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_STAYS;
+        if (fault->state != FAULT_WAITING && (stays || fault->end_ns >= from_ns)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
+{
+    ASSERT(key->sent_ns <= key->set_ns);
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool on_its_way = fault->state != FAULT_WAITING && fault->start_ns <= key->set_ns &&
+                          fault->end_ns > key->sent_ns;
+        bool of_link = fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK) &&
+                       ledger_fault_on_client(fault, key->process);
+        on_its_way = on_its_way && fault->kind != FAULT_LOSE_REPLY;
+        if (on_its_way && (of_link || ledger_fault_on_node(fault, node))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t kinds,
                          int64_t from_ns, int64_t to_ns)
 {
@@ -38,7 +77,9 @@ bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t 
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
         bool in_time =
             fault->state != FAULT_WAITING && fault->start_ns <= to_ns && fault->end_ns >= from_ns;
-        bool on_client = fault->process == process || fault->process == LEDGER_SEVERAL;
+        bool among =
+            fault->last > fault->first && fault->first <= process && process <= fault->last;
+        bool on_client = among || fault->process == process || fault->process == LEDGER_SEVERAL;
         if (in_time && on_client && (kinds >> fault->kind & 1) != 0) {
             return true;
         }
@@ -73,12 +114,20 @@ void ledger_step_fault(struct ledger *ledger, const struct history_event *event)
         return;
     }
     struct ledger_fault *fault = ledger_fault_at(ledger, (uint32_t)event->fault);
+    ASSERT(event->fault_kind < FAULT_KINDS);
+    ASSERT(ledger->faults_active <= ledger->fault_count);
     fault->kind = event->fault_kind;
     if (event->process != HISTORY_NOBODY) {
         bool other = fault->process != HISTORY_NOBODY && fault->process != event->process;
         fault->process = other ? LEDGER_SEVERAL : event->process;
     }
     fault->nodes |= event->node == HISTORY_NO_NODE ? 0 : UINT64_C(1) << event->node;
+    fault->nodes |= event->nodes;
+    fault->links = event->f == HISTORY_FAULT_START ? event->links : fault->links;
+    if (event->clients[1] > event->clients[0]) {
+        fault->first = event->clients[0];
+        fault->last = event->clients[1];
+    }
     if (event->f == HISTORY_FAULT_END) {
         ledger->faults_active -= fault->state == FAULT_ACTIVE ? 1 : 0;
         fault->state = FAULT_ENDED;

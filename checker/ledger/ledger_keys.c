@@ -29,14 +29,23 @@ static bool claim_is_past(const struct ledger *ledger, const struct ledger_proce
     return asks && !unsettled && !ledger_running(ledger, claim);
 }
 
+/* Sent for an acquire that ended unknown, and come now that its client asks again: it says nothing
+ * of what that is told. */
+static bool set_is_older(const struct ledger_process *process, const struct history_event *event)
+{
+    return process->unsettled && process->open && process->open_f == HISTORY_ACQUIRE &&
+           (event->flags & HISTORY_HAS_SENT) != 0 && event->sent_ns < process->open_ns;
+}
+
 /* The claim that a set stands behind, as it is to be from now on. */
 static struct ledger_claim *claim_of_set(struct ledger *ledger, uint32_t slot,
                                          const struct history_event *event)
 {
     struct ledger_claim *claim = ledger_own(ledger_find(ledger, event));
     if (claim == NULL) {
+        bool older = set_is_older(ledger_process_at(ledger, slot), event);
         claim = ledger_claim_take(ledger, slot);
-        claim->state = CLAIM_ASKED;
+        claim->state = older ? CLAIM_UNKNOWN : CLAIM_ASKED;
         claim->has_value = (event->flags & HISTORY_HAS_VALUE) != 0;
         claim->value = event->value;
         claim->resource = event->resource;
@@ -73,10 +82,28 @@ static void key_replaced(struct ledger *ledger, const struct ledger_key *key,
     };
 }
 
+static int64_t ttl_of(const struct history_event *event)
+{
+    if ((event->flags & HISTORY_HAS_TTL) != 0) {
+        return event->ttl_ns;
+    }
+    bool ends = (event->flags & HISTORY_HAS_UNTIL) != 0 && event->until_ns != TIME_NEVER;
+    return ends ? event->until_ns - event->time_ns : TIME_NEVER;
+}
+
+/* When a set was sent: not before its acquire was asked, of which the last is the latest. */
+static int64_t set_sent_ns(const struct ledger_process *process, const struct history_event *event)
+{
+    bool told = (event->flags & HISTORY_HAS_SENT) != 0 && event->sent_ns <= event->time_ns;
+    bool asked = process->asked_ns > 0 && process->asked_ns <= event->time_ns;
+    return told ? event->sent_ns : asked ? process->asked_ns : event->time_ns;
+}
+
 static void key_set(struct ledger *ledger, struct ledger_key *key,
                     const struct history_event *event)
 {
     uint64_t bit = UINT64_C(1) << event->node;
+    ASSERT(event->f == HISTORY_KEY_SET);
     if (key->present) {
         key_replaced(ledger, key, event);
     }
@@ -90,15 +117,24 @@ static void key_set(struct ledger *ledger, struct ledger_key *key,
         .named = key->named,
         .set_index = event->index,
         .set_ns = event->time_ns,
+        .until_ns = event->until_ns,
+        .sent_ns = event->time_ns,
+        .ttl_ns = ttl_of(event),
+        .kept_index = event->index,
         .outcome = CLAIM_FREE,
         .outcome_index = event->index,
+        .outcome_ns = event->time_ns,
     };
     uint32_t slot = ledger_slot_take(ledger, event->process);
     if (slot == ledger->process_count) {
         return;
     }
+    key->sent_ns = set_sent_ns(ledger_process_at(ledger, slot), event);
     struct ledger_claim *claim = claim_of_set(ledger, slot, event);
     claim->remade |= claim->set & ~claim->present & bit;
+    claim->renewed |= claim->state == CLAIM_GRANTED && (claim->present & bit) != 0;
+    ASSERT(claim->state != CLAIM_FREE);
+    ASSERT(claim->resource == event->resource);
     claim->set |= bit;
     claim->present |= bit;
     claim->stamp = event->index;
@@ -124,26 +160,29 @@ void ledger_keys_answered(struct ledger *ledger, const struct history_event *eve
         uint8_t otherwise = event->type == HISTORY_INFO ? CLAIM_UNKNOWN : CLAIM_REFUSED;
         key->outcome = of_grant ? CLAIM_GRANTED : otherwise;
         key->outcome_index = event->index;
+        key->outcome_ns = event->time_ns;
     }
 }
 
 static void key_end(struct ledger *ledger, struct ledger_key *key,
                     const struct history_event *event)
 {
+    bool gone = !key->present && event->f == HISTORY_KEY_EXPIRED;
     key->present = false;
     struct ledger_claim *claim = ledger_own(ledger_key_claim(ledger, key));
-    if (claim == NULL) {
-        return;
+    if (claim == NULL || gone) {
+        return; /* what ran out while its node was down had been lost before */
     }
     claim->present &= ~(UINT64_C(1) << event->node);
     claim->stamp = event->index;
     struct ledger_end *end = &ledger_ends(claim)[event->node];
+    bool early = event->f == HISTORY_KEY_EXPIRED && event->cause == CAUSE_TTL && key->shortened;
     *end = (struct ledger_end){
         .index = event->index,
         .put_index = end->put_index,
         .process = event->process,
-        .fault = (int16_t)event->fault,
-        .cause = event->cause,
+        .fault = early ? key->back_fault : (int16_t)event->fault,
+        .cause = early ? key->back_cause : event->cause,
         .f = event->f,
     };
 }
@@ -170,13 +209,79 @@ static void key_back(struct ledger *ledger, struct ledger_key *key,
             }
         }
     }
+    bool known = (event->flags & HISTORY_HAS_UNTIL) != 0;
     key->present = true;
     key->came_back = true;
+    key->shortened = known && event->until_ns < key->until_ns;
+    key->back_cause = event->cause;
+    key->back_fault = (int16_t)event->fault;
+    key->until_ns = known ? event->until_ns : 0;
     struct ledger_claim *claim = ledger_own(ledger_key_claim(ledger, key));
     if (claim != NULL) {
-        claim->set |= UINT64_C(1) << event->node;
-        claim->present |= UINT64_C(1) << event->node;
-        ledger_ends(claim)[event->node].put_index = event->index;
+        uint64_t bit = UINT64_C(1) << event->node;
+        struct ledger_end *end = &ledger_ends(claim)[event->node];
+        if ((claim->present & bit) != 0) {
+            /* It was out of reach for a while, nobody said since when: because of this. */
+            end->index = end->put_index;
+            end->cause = event->cause;
+            end->fault = (int16_t)event->fault;
+        }
+        claim->set |= bit;
+        claim->present |= bit;
+        end->put_index = event->index;
+    }
+}
+
+bool ledger_blocked(const struct ledger *ledger, uint32_t resource)
+{
+    ASSERT(resource < ledger->resource_count);
+    int32_t endless = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_key *key = ledger_key_at(ledger, node, resource);
+        bool for_long = key->ttl_ns > ledger->ttl_ns + ledger->bound_ns;
+        endless += key->present && (key->endless || for_long) ? 1 : 0;
+    }
+    return ledger->node_count > 0 && ledger->node_count - endless < ledger->quorum;
+}
+
+static void key_extended(struct ledger *ledger, struct ledger_key *key,
+                         const struct history_event *event)
+{
+    struct ledger_claim *claim = ledger_own(ledger_key_claim(ledger, key));
+    key->endless = false;
+    key->ttl_ns = ttl_of(event);
+    key->kept_index = event->index;
+    if (claim != NULL) {
+        claim->renewed = true;
+    }
+}
+
+/* A delete of the grant that is being released was carried out. */
+static void key_freed(struct ledger *ledger, const struct history_event *event)
+{
+    struct ledger_claim *claim = ledger_own(ledger_find(ledger, event));
+    uint64_t bit = UINT64_C(1) << event->node;
+    if (claim == NULL || claim->over != OVER_RELEASED) {
+        return;
+    }
+    ASSERT(claim->state == CLAIM_GRANTED);
+    claim->denied &= ~bit;
+    claim->freed |= event->f == HISTORY_KEY_DELETED ? bit : 0;
+    claim->unfreed |= event->f == HISTORY_KEY_KEPT ? bit : 0;
+    bool heard = (event->flags & HISTORY_HAS_REPLIED) != 0;
+    int64_t heard_ns = heard ? event->replied_ns : TIME_NEVER;
+    claim->heard_ns = heard_ns > claim->heard_ns ? heard_ns : claim->heard_ns;
+}
+
+/* A command of the release that is under way was answered with an error. It may be tried again. */
+static void key_denied(struct ledger *ledger, const struct history_event *event)
+{
+    const struct ledger_process *process = ledger_process(ledger, event->process);
+    struct ledger_claim *claim = ledger_own(ledger_grant(ledger, event->process, event->resource));
+    bool releases = process != NULL && process->open && process->open_f == HISTORY_RELEASE &&
+                    process->open_resource == event->resource;
+    if (claim != NULL && releases) {
+        claim->denied |= UINT64_C(1) << event->node;
     }
 }
 
@@ -188,6 +293,11 @@ void ledger_step_node(struct ledger *ledger, const struct history_event *event)
     }
     ASSERT(event->node >= 0 && event->node < ledger->node_count);
     struct ledger_key *key = ledger_key_at(ledger, event->node, event->resource);
+    if (event->f == HISTORY_KEY_DELETED || event->f == HISTORY_KEY_KEPT) {
+        key_freed(ledger, event);
+    } else if (event->f == HISTORY_NODE_ERROR) {
+        key_denied(ledger, event);
+    }
     if (event->f == HISTORY_KEY_SET) {
         key_set(ledger, key, event);
     } else if (event->f == HISTORY_KEY_BACK) {
@@ -199,6 +309,8 @@ void ledger_step_node(struct ledger *ledger, const struct history_event *event)
         key->missed = true;
         key->named = event->value;
     } else if (event->f == HISTORY_KEY_EXTENDED) {
-        key->endless = false;
+        key_extended(ledger, key, event);
+        key->shortened = false;
+        key->until_ns = event->until_ns;
     }
 }

@@ -1,6 +1,7 @@
 /* ledger_leases.c: follows grants, extensions, releases, notices and deaths. */
 #include "checker/ledger/ledger_leases.h"
 
+#include "base/assert.h"
 #include "checker/ledger/ledger_claims.h"
 #include "checker/ledger/ledger_keys.h"
 
@@ -36,9 +37,24 @@ static struct ledger_claim *claim_of_grant(struct ledger *ledger, uint32_t slot,
     return newest;
 }
 
+/* A promise that names no end leaves it where it was. */
+static void claim_promise(struct ledger_claim *claim, const struct history_event *event)
+{
+    if ((event->flags & HISTORY_HAS_UNTIL) == 0) {
+        return;
+    }
+    bool least = (event->flags & HISTORY_HAS_UNTIL_LEAST) != 0;
+    claim->until_ns = event->until_ns;
+    claim->promised_ns = event->time_ns;
+    claim->until_least_ns =
+        least && event->until_least_ns < event->until_ns ? event->until_least_ns : event->until_ns;
+}
+
 static void step_granted(struct ledger *ledger, uint32_t slot, const struct history_event *event)
 {
     struct ledger_claim *claim = claim_of_grant(ledger, slot, event);
+    ASSERT(claim->process == event->process);
+    ASSERT(event->type == HISTORY_OK);
     ledger_running_drop(ledger, claim);
     claim->state = CLAIM_GRANTED;
     claim->resource = event->resource;
@@ -46,12 +62,23 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->order = ++ledger->grants;
     claim->granted_index = event->index;
     claim->granted_ns = event->time_ns;
+    claim->asked_ns = ledger_process_at(ledger, slot)->open_ns;
     claim->fence = (event->flags & HISTORY_HAS_FENCE) != 0 ? event->fence : 0;
-    claim->until_ns = (event->flags & HISTORY_HAS_UNTIL) != 0 ? event->until_ns : TIME_NEVER;
+    claim->until_ns = TIME_NEVER;
+    claim->until_least_ns = TIME_NEVER;
+    claim_promise(claim, event);
     claim->over = OVER_NOT;
     claim->over_ns = TIME_NEVER;
     claim->told = false;
+    claim->renewed = false;
+    claim->freed = 0;
+    claim->unfreed = 0;
+    claim->denied = 0;
+    claim->heard_ns = 0;
+    claim->freed_index = 0;
+    claim->freed_ns = 0;
     claim->fresh_index = event->index;
+    claim->fresh_ns = event->time_ns;
     ledger_running_add(ledger, claim);
     struct ledger_resource *resource = ledger_resource_at(ledger, event->resource);
     resource->granted_ns = event->time_ns;
@@ -76,9 +103,12 @@ static void step_refused(struct ledger *ledger, uint32_t slot, const struct hist
 static void claim_end(struct ledger *ledger, struct ledger_claim *claim, enum claim_over why,
                       const struct history_event *event)
 {
+    ASSERT(why != OVER_NOT);
+    ASSERT(claim->state == CLAIM_GRANTED);
     if (claim->over == OVER_NOT) {
         claim->over = (uint8_t)why;
         claim->over_ns = event->time_ns;
+        claim->over_index = event->index;
     }
     claim->stamp = event->index;
     ledger_running_drop(ledger, claim);
@@ -89,28 +119,50 @@ static struct ledger_claim *held_claim(struct ledger *ledger, const struct histo
     return ledger_own(ledger_grant(ledger, event->process, event->resource));
 }
 
+/* The promised end moves; a lease that had run out may begin to run again. */
+static void claim_move(struct ledger *ledger, struct ledger_claim *claim,
+                       const struct history_event *event)
+{
+    ASSERT(claim->state == CLAIM_GRANTED);
+    ASSERT(claim->over == OVER_NOT);
+    bool lapsed = !ledger_running(ledger, claim);
+    claim_promise(claim, event);
+    claim->stamp = event->index;
+    if (lapsed && ledger_running(ledger, claim)) {
+        claim->fresh_index = event->index;
+        claim->fresh_ns = event->time_ns;
+        ledger_running_add(ledger, claim);
+    }
+}
+
 static void step_extended(struct ledger *ledger, const struct history_event *event)
 {
     struct ledger_claim *claim = held_claim(ledger, event);
     if (claim == NULL || claim->over != OVER_NOT) {
         return;
     }
-    bool lapsed = !ledger_running(ledger, claim);
-    claim->until_ns = (event->flags & HISTORY_HAS_UNTIL) != 0 ? event->until_ns : claim->until_ns;
-    claim->stamp = event->index;
-    if (lapsed && ledger_running(ledger, claim)) {
-        claim->fresh_index = event->index;
-        ledger_running_add(ledger, claim);
+    claim->asked_ns = ledger_process(ledger, event->process)->open_ns;
+    claim_move(ledger, claim, event);
+}
+
+static void step_released(struct ledger *ledger, const struct history_event *event)
+{
+    struct ledger_claim *claim = held_claim(ledger, event);
+    if (claim != NULL && claim->over == OVER_RELEASED && claim->freed_index == 0) {
+        claim->freed_index = event->index;
+        claim->freed_ns = event->time_ns;
     }
 }
 
 void ledger_step_operation(struct ledger *ledger, const struct history_event *event)
 {
+    ASSERT(event->kind == HISTORY_OP);
     uint32_t slot = ledger_slot_take(ledger, event->process);
     if (slot == ledger->process_count) {
         return;
     }
     struct ledger_process *process = ledger_process_at(ledger, slot);
+    ASSERT(process->process == event->process);
     process->open = event->type == HISTORY_INVOKE;
     if (event->type == HISTORY_INVOKE) {
         process->open_f = event->f;
@@ -118,12 +170,17 @@ void ledger_step_operation(struct ledger *ledger, const struct history_event *ev
         process->open_resource = event->resource;
         process->open_index = event->index;
         process->open_ns = event->time_ns;
+        if (event->f == HISTORY_ACQUIRE) {
+            process->asked_ns = event->time_ns;
+            process->unsettled = process->last_end == HISTORY_INFO;
+        }
         struct ledger_claim *claim = event->f == HISTORY_RELEASE ? held_claim(ledger, event) : NULL;
         if (claim != NULL) {
             claim_end(ledger, claim, OVER_RELEASED, event);
         }
         return;
     }
+    process->last_end = event->f == HISTORY_ACQUIRE ? event->type : process->last_end;
     if (event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK) {
         step_granted(ledger, slot, event);
         step_refused(ledger, slot, event);
@@ -132,6 +189,8 @@ void ledger_step_operation(struct ledger *ledger, const struct history_event *ev
         ledger_keys_answered(ledger, event, NULL);
     } else if (event->f == HISTORY_EXTEND && event->type == HISTORY_OK) {
         step_extended(ledger, event);
+    } else if (event->f == HISTORY_RELEASE && event->type == HISTORY_OK) {
+        step_released(ledger, event);
     }
 }
 
@@ -152,6 +211,7 @@ void ledger_step_section(struct ledger *ledger, const struct history_event *even
 
 void ledger_step_notice(struct ledger *ledger, const struct history_event *event)
 {
+    ASSERT(event->kind == HISTORY_NOTICE);
     ledger->has_notices = true;
     struct ledger_claim *claim = held_claim(ledger, event);
     if (claim != NULL) {
@@ -180,7 +240,7 @@ void ledger_step_client(struct ledger *ledger, const struct history_event *event
 void ledger_step_lease(struct ledger *ledger, const struct history_event *event)
 {
     struct ledger_claim *claim = held_claim(ledger, event);
-    if (claim != NULL) {
-        claim->until_ns = event->until_ns;
+    if (claim != NULL && claim->over == OVER_NOT) {
+        claim_move(ledger, claim, event);
     }
 }

@@ -8,6 +8,7 @@ static void assert_claim(const struct ledger *ledger, const struct ledger_claim 
     ASSERT((claim->present & ~claim->set) == 0);
     ASSERT((claim->remade & ~claim->set) == 0);
     ASSERT((claim->over == OVER_NOT) == (claim->over_ns == TIME_NEVER));
+    ASSERT(claim->until_least_ns <= claim->until_ns);
     ASSERT(claim->resource < ledger->resource_count);
     if (claim->state == CLAIM_GRANTED) {
         ASSERT(claim->order > 0 && claim->order <= ledger->grants);

@@ -1,0 +1,227 @@
+/* answer_consistency.c: do the answers to one client contradict each other, or what the lock says
+ * of itself? */
+#include "base/assert.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
+#include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum answer_reason {
+    GRANTED_TWICE = 1,   /* it holds it, and the lock says that it is not re-entrant */
+    REFUSED_ITS_HOLDER,  /* ... or that it is */
+    EXTENDED_WHEN_FREED, /* its release had been answered ok */
+    EXTENDED_WHEN_LOST,  /* it had been told that it was lost */
+    PROMISED_NOTHING,    /* the lock declares validity, and a grant promises no end */
+    FENCED_NOTHING,      /* ... a fence, and a grant has none */
+    RENEWED_NOTHING,     /* ... that it renews, and none was seen; number[0]: held for so long */
+    VALUE_NOT_ITS_OWN,   /* unknown: it reported a value that stood in none of its commands;
+                            number[0]: the client */
+};
+
+struct answer_consistency {
+    struct check_result result;
+};
+
+static size_t answer_bytes(const struct history_header *header)
+{
+    (void)header;
+    return sizeof(struct answer_consistency);
+}
+
+static void answer_init(void *state, const struct history_header *header)
+{
+    (void)header;
+    memset(state, 0, sizeof(struct answer_consistency));
+}
+
+static void answer_violated(struct answer_consistency *answers, const struct ledger *ledger,
+                            const struct ledger_claim *claim, enum answer_reason reason)
+{
+    bool alone = reason == PROMISED_NOTHING || reason == FENCED_NOTHING;
+    struct finding finding = {
+        .reason = (uint8_t)reason,
+        .evidence = {claim->granted_index, ledger->last_index},
+        .evidence_count = alone ? 1 : 2,
+        .blamed = blamed_library(),
+        .number = {ledger->now_ns - claim->granted_ns, 0},
+    };
+    ASSERT(finding.number[0] >= 0);
+    if (reason == GRANTED_TWICE || reason == REFUSED_ITS_HOLDER) {
+        finding.rest = rest_of_promise(ledger, claim);
+    } else if (reason == RENEWED_NOTHING) {
+        finding.rest = rest_of_wait(ledger, claim->granted_ns, ledger->ttl_ns / 2);
+        finding.rest.causes |= CHECK_LATE_KEYS;
+        finding.rest.processes[0] = claim->process;
+    }
+    check_fail(&answers->result, ledger, &finding);
+}
+
+/* A lease of this client that surely runs, and was granted before its last ask; NULL: none. */
+static const struct ledger_claim *held_before(const struct ledger *ledger,
+                                              const struct history_event *event)
+{
+    uint32_t slot = ledger_slot(ledger, event->process);
+    if (slot == ledger->process_count) {
+        return NULL;
+    }
+    uint64_t asked_index = ledger_process_at(ledger, slot)->open_index;
+    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
+        const struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        if (claim->state == CLAIM_GRANTED && claim->resource == event->resource &&
+            claim->granted_index < asked_index && ledger_running(ledger, claim)) {
+            return claim;
+        }
+    }
+    return NULL;
+}
+
+/* Whether a fault may have reached anything since its lease was asked for. */
+static bool anything_touched(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    return ledger_any_fault(ledger, claim->asked_ns);
+}
+
+static void answer_acquire(struct answer_consistency *answers, const struct ledger *ledger,
+                           const struct history_event *event)
+{
+    const struct ledger_claim *held = held_before(ledger, event);
+    bool reentrant = ledger_declares(ledger, DECLARES_REENTRANT);
+    if (event->type == HISTORY_FAIL) {
+        if (held != NULL && reentrant && !anything_touched(ledger, held)) {
+            answer_violated(answers, ledger, held, REFUSED_ITS_HOLDER);
+        }
+        return;
+    }
+    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    if (claim == NULL || claim->granted_index != event->index) {
+        return;
+    }
+    if (held != NULL && ledger->declared && !reentrant && !anything_touched(ledger, held)) {
+        answer_violated(answers, ledger, held, GRANTED_TWICE);
+    }
+    if (ledger_declares(ledger, DECLARES_VALIDITY) && claim->until_ns == TIME_NEVER) {
+        answer_violated(answers, ledger, claim, PROMISED_NOTHING);
+    }
+    if (ledger_declares(ledger, DECLARES_FENCE) && claim->fence == 0) {
+        answer_violated(answers, ledger, claim, FENCED_NOTHING);
+    }
+}
+
+/* What ended before the extension was asked cannot be extended; one value may be held twice. */
+static void answer_extended(struct answer_consistency *answers, const struct ledger *ledger,
+                            const struct history_event *event)
+{
+    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    if (claim == NULL || ledger_declares(ledger, DECLARES_REENTRANT)) {
+        return;
+    }
+    uint64_t asked_index = ledger_process(ledger, event->process)->open_index;
+    if (claim->over == OVER_RELEASED && claim->freed_index != 0 &&
+        claim->freed_index < asked_index) {
+        answer_violated(answers, ledger, claim, EXTENDED_WHEN_FREED);
+    } else if (claim->over == OVER_TOLD && claim->over_index < asked_index) {
+        answer_violated(answers, ledger, claim, EXTENDED_WHEN_LOST);
+    }
+}
+
+/* Held for longer than two renewals, or a ttl, and no key was given more time. */
+static void answer_renewal(struct answer_consistency *answers, const struct ledger *ledger,
+                           const struct history_event *event)
+{
+    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    if (!ledger_declares(ledger, DECLARES_RENEW) || ledger->ttl_ns == 0 || claim == NULL ||
+        !ledger_watched(ledger, claim) || ledger_bits(claim->set) < ledger->quorum ||
+        anything_touched(ledger, claim)) {
+        return;
+    }
+    int64_t due_ns = 2 * ledger->renew_every_ns;
+    due_ns = ledger->renew_every_ns > 0 && due_ns < ledger->ttl_ns ? due_ns : ledger->ttl_ns;
+    bool held = claim->over == OVER_RELEASED && claim->over_index == event->index;
+    if (held && !claim->renewed && ledger->now_ns - claim->granted_ns > due_ns) {
+        answer_violated(answers, ledger, claim, RENEWED_NOTHING);
+    }
+}
+
+static void answer_step(void *state, const struct ledger *ledger, const struct history_event *event)
+{
+    struct answer_consistency *answers = state;
+    if (event->kind == HISTORY_CLIENT) {
+        if (event->f == HISTORY_VALUE_MISMATCH) {
+            check_unknown(&answers->result, VALUE_NOT_ITS_OWN, event->process);
+        }
+        return;
+    }
+    if (event->resource >= ledger->resource_count) {
+        return;
+    }
+    bool answered = event->type == HISTORY_OK || event->type == HISTORY_FAIL;
+    answers->result.judged += answered ? 1 : 0;
+    if (answered && event->f == HISTORY_ACQUIRE) {
+        answer_acquire(answers, ledger, event);
+    } else if (event->type == HISTORY_OK && event->f == HISTORY_EXTEND) {
+        answer_extended(answers, ledger, event);
+    } else if (event->type == HISTORY_INVOKE && event->f == HISTORY_RELEASE) {
+        answer_renewal(answers, ledger, event);
+    }
+}
+
+static void answer_finish(void *state, const struct ledger *ledger)
+{
+    (void)ledger;
+    check_conclude(state);
+}
+
+static void say_answers(const struct telling *telling)
+{
+    static const char *const words[] = {
+        [GRANTED_TWICE] = " was granted it again while it held it, and the lock does not declare "
+                          "that it is re-entrant",
+        [REFUSED_ITS_HOLDER] = " was refused what it held, and the lock declares that it is "
+                               "re-entrant",
+        [EXTENDED_WHEN_FREED] = "'s extension was told done behind a release that was told done",
+        [EXTENDED_WHEN_LOST] = "'s extension was told done although it had been told of its loss",
+        [PROMISED_NOTHING] = "'s grant promises no end, and the lock declares validity",
+        [FENCED_NOTHING] = "'s grant has no fence, and the lock declares fences",
+        [RENEWED_NOTHING] = "'s keys were never given more time, and the lock declares that it "
+                            "renews: it was held for ",
+    };
+    struct text *text = telling->text;
+    const struct check_result *result = telling->result;
+    if (result->reason == VALUE_NOT_ITS_OWN) {
+        put_client(telling, (int32_t)result->number[0]);
+        text_add(text, " reported a value that stood in none of its commands: its keys are judged "
+                       "by who set them");
+        return;
+    }
+    put_client(telling, telling_evidence(telling, 0)->process);
+    text_add(text, "%s", words[result->reason]);
+    if (result->reason == RENEWED_NOTHING) {
+        put_length(text, result->number[0]);
+    }
+}
+
+static void effect_answers(const struct telling *telling)
+{
+    bool of_itself = telling->result->reason >= PROMISED_NOTHING;
+    text_add(telling->text, of_itself ? "the lock does not do what it declares"
+                                      : "two answers to one client contradict each other");
+}
+
+const struct check check_answer_consistency = {
+    .name = "answer_consistency",
+    .question = "Do the answers to a client contradict each other, or what the lock declares?",
+    .nothing = "no operation was answered",
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
+             CHECK_BIT(HISTORY_VALUE_MISMATCH),
+    .follows = true,
+    .bytes = answer_bytes,
+    .init = answer_init,
+    .step = answer_step,
+    .finish = answer_finish,
+    .say = say_answers,
+    .effect = effect_answers,
+    .over = "answers differ",
+    .part = PART_LOCK,
+    .weight = 1,
+};
