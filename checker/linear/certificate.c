@@ -12,9 +12,15 @@ struct trial {
     int count;
     int depth;
     int64_t fence, highest, time_ns;
-    int64_t taken_ns[LINEAR_OPERATIONS_SHOWN];
-    unsigned taken; /* witnesses that took the lock and did not let it go */
+    int64_t low_ns, high_ns; /* exact lease: when it can have been granted */
+    int64_t end_ns;          /* other leases: the promised end, INT64_MAX if nothing is promised */
 };
+
+static bool is_lease(const struct linear_options *options)
+{
+    return options->model == LINEAR_LEASE || options->model == LINEAR_LEASE_EXACT ||
+           options->model == LINEAR_LEASE_REFRESHED;
+}
 
 static bool is_reentrant(const struct linear_options *options)
 {
@@ -78,8 +84,8 @@ static bool is_optional(const struct linear_options *options, const struct linea
                (cause != CAUSE_NONE && cause != CAUSE_NO_QUORUM);
     }
     bool other = cause != CAUSE_NONE && cause != CAUSE_NOT_HOLDING;
-    return !is_forgiven(options, witness) &&
-           (options->failed_release != LINEAR_RELEASE_NOT_HELD || other);
+    bool forgiven = witness->invoke.f == HISTORY_RELEASE && is_forgiven(options, witness);
+    return !forgiven && (options->failed_release != LINEAR_RELEASE_NOT_HELD || other);
 }
 
 /* The place in `holders` of one that is the same as `who`; -1 if none holds. */
@@ -100,39 +106,70 @@ static void drop_holder(struct trial *trial, int place)
     trial->holders[place] = trial->holders[trial->count];
 }
 
-/* A release that succeeded before its grant was told shows that the lease was not over. */
-static bool is_kept(const struct trial *trial, const struct linear_witness *take)
+static int64_t later(int64_t a, int64_t b)
 {
-    for (int i = 0; i < trial->witness_count; i++) {
-        const struct linear_witness *release = &trial->witnesses[i];
-        if (release->invoke.f == HISTORY_RELEASE && !is_open(release) &&
-            release->end.type == HISTORY_OK && release->end.time_ns <= take->end.time_ns &&
-            who_equal(who_of(trial->options, release), who_of(trial->options, take))) {
-            return true;
-        }
+    return a > b ? a : b;
+}
+
+static int64_t return_ns(const struct linear_witness *witness)
+{
+    return is_open(witness) ? INT64_MAX / 4 : witness->end.time_ns;
+}
+
+/* The end that an acquire or an extension promises; INT64_MAX if none is known. */
+static int64_t promise_ns(const struct linear_options *options, const struct linear_witness *take)
+{
+    bool told = take->ended && (take->end.flags & HISTORY_HAS_UNTIL) != 0;
+    bool silent = options->model == LINEAR_LEASE_REFRESHED && is_open(take);
+    if (told && !is_open(take)) {
+        return take->end.until_ns;
     }
-    return false;
+    return options->ttl_ns > 0 && !silent
+               ? take->invoke.time_ns + options->ttl_ns - options->drift_ns
+               : INT64_MAX;
+}
+
+/* The lease begins, or begins anew, in [low, high] if it is an exact one. */
+static bool begin(struct trial *trial, const struct linear_witness *witness, int64_t low_ns,
+                  int64_t high_ns)
+{
+    int64_t promised = promise_ns(trial->options, witness);
+    bool kept = witness->invoke.f == HISTORY_EXTEND && trial->end_ns != INT64_MAX &&
+                (promised == INT64_MAX || promised < trial->end_ns);
+    trial->low_ns = low_ns;
+    trial->high_ns = high_ns;
+    trial->end_ns = kept ? trial->end_ns : promised;
+    return trial->options->model != LINEAR_LEASE_EXACT || low_ns <= high_ns;
 }
 
 /* A lease may be over: let the time be that late. */
-static bool lapse(struct trial *trial, int witness)
+static bool lapse(struct trial *trial)
 {
     const struct linear_options *options = trial->options;
-    const struct linear_witness *take = &trial->witnesses[witness];
-    int64_t until = 0;
-    if (options->model == LINEAR_LEASE_EXACT) {
-        until = trial->taken_ns[witness] + options->ttl_ns;
-    } else if (options->model != LINEAR_LEASE || is_open(take) || is_kept(trial, take)) {
-        return false;
-    } else if ((take->end.flags & HISTORY_HAS_UNTIL) != 0) {
-        until = take->end.until_ns;
-    } else if (options->ttl_ns > 0) {
-        until = take->invoke.time_ns + options->ttl_ns - options->drift_ns;
-    } else {
+    if (!is_lease(options)) {
         return false;
     }
-    trial->time_ns = trial->time_ns > until ? trial->time_ns : until;
+    if (options->model == LINEAR_LEASE_EXACT) {
+        trial->time_ns = later(trial->time_ns, trial->low_ns + options->ttl_ns);
+    } else if (trial->end_ns == INT64_MAX) {
+        return options->model == LINEAR_LEASE_REFRESHED;
+    } else {
+        trial->time_ns = later(trial->time_ns, trial->end_ns);
+    }
     return true;
+}
+
+/* Somebody must hold still: an exact lease was not granted too long ago. */
+static bool still_holds(struct trial *trial, const struct linear_witness *witness)
+{
+    const struct linear_options *options = trial->options;
+    if (options->model != LINEAR_LEASE_EXACT) {
+        return true;
+    }
+    trial->time_ns = later(trial->time_ns, trial->low_ns);
+    trial->low_ns = later(trial->low_ns, trial->time_ns - options->ttl_ns - options->drift_ns);
+    trial->high_ns = trial->high_ns < return_ns(witness) ? trial->high_ns : return_ns(witness);
+    return trial->low_ns <= trial->high_ns;
 }
 
 static int room_of(const struct linear_options *options)
@@ -164,8 +201,14 @@ static bool try_acquire(struct trial *trial, int i)
     if (again && options->depth_max > 0 && trial->depth >= (int)options->depth_max) {
         return false;
     }
+    if (options->model == LINEAR_TOKENS) {
+        int64_t token = is_open(take) ? 0 : take->end.fence;
+        bool grows = token == 0 || token > trial->highest;
+        trial->highest = token == 0 ? trial->highest : token;
+        return grows;
+    }
     if (!again && trial->count >= room_of(options)) {
-        if (!lapse(trial, trial->holders[0])) {
+        if (!lapse(trial)) {
             return false;
         }
         drop_holder(trial, 0);
@@ -177,23 +220,43 @@ static bool try_acquire(struct trial *trial, int i)
     if (!again) {
         trial->holders[trial->count++] = i;
     }
-    trial->taken_ns[i] = trial->time_ns;
-    trial->taken |= 1u << i;
+    return !is_lease(options) || begin(trial, take, trial->time_ns, return_ns(take));
+}
+
+/* An end that was promised to the caller is reached: the release says nothing. */
+static bool says_nothing(struct trial *trial, const struct linear_witness *release)
+{
+    int64_t from_ns = INT64_MAX;
+    if (trial->options->model != LINEAR_LEASE || is_open(release)) {
+        return false;
+    }
+    for (int i = 0; i < trial->witness_count; i++) {
+        const struct linear_witness *take = &trial->witnesses[i];
+        bool refused = !is_open(take) && take->end.type == HISTORY_FAIL;
+        if (take->invoke.f == HISTORY_ACQUIRE && !refused &&
+            take->invoke.time_ns <= release->end.time_ns &&
+            who_equal(who_of(trial->options, take), who_of(trial->options, release)) &&
+            promise_ns(trial->options, take) < from_ns) {
+            from_ns = promise_ns(trial->options, take);
+        }
+    }
+    if (from_ns == INT64_MAX) {
+        return false;
+    }
+    trial->time_ns = later(trial->time_ns, from_ns);
     return true;
 }
 
-/* A lease that was over when its release succeeded need not have been held. */
-static bool release_lapsed(struct trial *trial, struct who who)
+/* A release, or an extension that was refused, found its caller not to hold. */
+static bool try_not_held(struct trial *trial, int place)
 {
-    for (int i = 0; i < LINEAR_OPERATIONS_SHOWN && trial->options->model == LINEAR_LEASE; i++) {
-        bool own = (trial->taken >> i & 1) != 0 &&
-                   who_equal(who_of(trial->options, &trial->witnesses[i]), who);
-        if (own && lapse(trial, i)) {
-            trial->taken &= ~(1u << i);
-            return true;
-        }
+    if (place >= 0 && !lapse(trial)) {
+        return false;
     }
-    return false;
+    if (place >= 0) {
+        drop_holder(trial, place);
+    }
+    return true;
 }
 
 static bool try_release(struct trial *trial, const struct linear_witness *release)
@@ -203,26 +266,46 @@ static bool try_release(struct trial *trial, const struct linear_witness *releas
     int place = blind ? trial->count - 1 : find_holder(trial, who);
     if (!is_open(release) && release->end.type == HISTORY_FAIL &&
         !is_forgiven(trial->options, release)) {
-        return place < 0 || lapse(trial, trial->holders[place]);
+        return try_not_held(trial, place);
+    }
+    if (trial->options->model == LINEAR_TOKENS) {
+        return true;
     }
     if (place < 0) {
-        return release_lapsed(trial, who);
+        return says_nothing(trial, release);
     }
     trial->depth--;
     if (!is_reentrant(trial->options) || trial->depth == 0) {
-        trial->taken &= ~(1u << trial->holders[place]);
         drop_holder(trial, place);
     }
-    return true;
+    return still_holds(trial, release);
 }
 
-static bool try_observe(const struct trial *trial, const struct linear_witness *look)
+static bool try_extend(struct trial *trial, const struct linear_witness *extend)
+{
+    const struct linear_options *options = trial->options;
+    int place = find_holder(trial, who_of(options, extend));
+    if (options->model != LINEAR_LEASE_EXACT && options->model != LINEAR_LEASE_REFRESHED) {
+        return true;
+    }
+    if (!is_open(extend) && extend->end.type == HISTORY_FAIL) {
+        return try_not_held(trial, place);
+    }
+    int64_t most = trial->high_ns + options->ttl_ns + options->drift_ns;
+    trial->time_ns = later(trial->time_ns,
+                           options->model == LINEAR_LEASE_EXACT ? trial->low_ns : trial->time_ns);
+    return place >= 0 && begin(trial, extend, trial->time_ns,
+                               most < return_ns(extend) ? most : return_ns(extend));
+}
+
+static bool try_observe(struct trial *trial, const struct linear_witness *look)
 {
     struct who who = who_says(trial->options, &look->end);
     bool blind = who.by == 0 || trial->options->model == LINEAR_MUTEX;
-    return look->end.version == 0 ? trial->count == 0
-           : blind                ? trial->count > 0
-                                  : find_holder(trial, who) >= 0;
+    if (look->end.version == 0) {
+        return try_not_held(trial, trial->count - 1) && trial->count == 0;
+    }
+    return (blind ? trial->count > 0 : find_holder(trial, who) >= 0) && still_holds(trial, look);
 }
 
 static bool try_witness(struct trial *trial, int i)
@@ -234,12 +317,33 @@ static bool try_witness(struct trial *trial, int i)
     if (witness->invoke.f == HISTORY_RELEASE) {
         return try_release(trial, witness);
     }
+    if (witness->invoke.f == HISTORY_EXTEND) {
+        return try_extend(trial, witness);
+    }
     if (is_open(witness) || witness->end.type != HISTORY_FAIL) {
         return try_acquire(trial, i);
     }
     bool again =
         is_reentrant(trial->options) && find_holder(trial, who_of(trial->options, witness)) >= 0;
-    return !again && trial->count >= room_of(trial->options);
+    if (again) {
+        return trial->options->depth_max > 0 && trial->depth >= (int)trial->options->depth_max;
+    }
+    return trial->count >= room_of(trial->options) && still_holds(trial, witness);
+}
+
+/* Time goes on: a promised lease is over behind its end, an exact one's grant may not come later
+ * than what follows it. */
+static void pass_time(struct trial *trial, const struct linear_witness *witness)
+{
+    trial->time_ns = later(trial->time_ns, witness->invoke.time_ns);
+    if (trial->options->model == LINEAR_LEASE && trial->count > 0 &&
+        trial->end_ns < trial->time_ns) {
+        drop_holder(trial, 0);
+    }
+    if (trial->options->model == LINEAR_LEASE_EXACT && trial->count > 0 &&
+        trial->high_ns > return_ns(witness)) {
+        trial->high_ns = return_ns(witness);
+    }
 }
 
 /* Whether the witnesses in `order` happen legally one by one, each in its own time. */
@@ -253,9 +357,7 @@ static bool is_legal(struct trial *trial, const int *order, int length)
                 return false;
             }
         }
-        if (witness->invoke.time_ns > trial->time_ns) {
-            trial->time_ns = witness->invoke.time_ns;
-        }
+        pass_time(trial, witness);
         if (!try_witness(trial, order[at]) ||
             (!is_open(witness) && trial->time_ns > witness->end.time_ns)) {
             return false;

@@ -176,6 +176,7 @@ static struct result collect(struct history_reader *reader, struct linear_report
             } else if (witness->line > 0 && !witness->ended && event.kind == HISTORY_OP &&
                        event.process == witness->invoke.process) {
                 witness->end = event;
+                witness->end.time_ns += 2 * report->options.skew_ns;
                 witness->ended = true;
                 open--;
             }
@@ -291,7 +292,7 @@ static void print_witness(const struct linear_report *report, const struct linea
         return;
     }
     text_add(text, " to ");
-    duration_print_rounded(witness->end.time_ns, text);
+    duration_print_rounded(witness->end.time_ns - 2 * report->options.skew_ns, text);
     text_add(text, ": %s", history_type_name((enum history_type)witness->end.type));
     if (witness->end.fence > 0) {
         text_add(text, ", fence %lld", (long long)witness->end.fence);
@@ -301,6 +302,25 @@ static void print_witness(const struct linear_report *report, const struct linea
         duration_print_rounded(witness->end.until_ns, text);
     }
     text_add(text, "\n");
+}
+
+/* What a pass rests on. */
+static void print_doubts(const struct linear_report *report, struct text *text)
+{
+    const struct linear_result *result = &report->result;
+    if (result->verdict == VERDICT_PASS && result->untold > 0) {
+        text_add(text,
+                 "  not told of %llu lock%s: whether something is legal only because a release of "
+                 "unknown outcome took effect\n",
+                 (unsigned long long)result->untold, result->untold == 1 ? "" : "s");
+    }
+    if (result->possible > 0) {
+        text_add(text,
+                 "  %llu operation%s legal only because a release of unknown outcome took effect; "
+                 "the first, of lock %s:\n",
+                 (unsigned long long)result->possible, result->possible == 1 ? " is" : "s are",
+                 report->resource);
+    }
 }
 
 void linear_report_print(const struct linear_report *report, struct text *text)
@@ -315,8 +335,14 @@ void linear_report_print(const struct linear_report *report, struct text *text)
     linear_policy_print(&report->options, text);
     text_add(text, "\n");
     if (report->reordered > 0) {
-        text_add(text, "  %llu times go back; there the numbers of the events (:index) count\n",
-                 (unsigned long long)report->reordered);
+        text_add(text, "  %llu times go back; %s\n", (unsigned long long)report->reordered,
+                 report->options.skew_ns > 0 ? "each is taken as that of the event before it"
+                                             : "there the numbers of the events (:index) count");
+    }
+    if (report->options.skew_ns > 0) {
+        text_add(text, "  assumed: the clocks of two processes differ by at most ");
+        duration_print(report->options.skew_ns, text);
+        text_add(text, ", so an operation may take effect up to twice that behind its return\n");
     }
     bool searched = result->frontier_count > 0;
     if (result->limit != LINEAR_LIMIT_NONE && (searched || result->verdict == VERDICT_UNKNOWN)) {
@@ -331,11 +357,8 @@ void linear_report_print(const struct linear_report *report, struct text *text)
                  : result->helped   ? "; these alone contradict each other, and what could "
                                       "reconcile them is needed elsewhere:"
                                     : "; these alone contradict each other:");
-    } else if (result->possible > 0) {
-        text_add(text,
-                 "  %llu grants are legal only because a release of unknown outcome took effect; "
-                 "the first, of lock %s:\n",
-                 (unsigned long long)result->possible, report->resource);
+    } else {
+        print_doubts(report, text);
     }
     for (uint8_t i = 0; i < result->operation_count; i++) {
         print_witness(report, &report->witnesses[i], text);

@@ -19,10 +19,11 @@ struct linear *linear_open(const struct linear_options *options)
     *linear = (struct linear){.options = *options, .now_ns = INT64_MIN};
     linear->result.operation_count = 0;
     linear->judges = stream_judges(linear);
+    linear->delay_ns = 2 * options->skew_ns;
     linear->reentrant =
         options->model == LINEAR_REENTRANT || options->model == LINEAR_REENTRANT_FENCED;
     linear->fenced = options->model == LINEAR_FENCED || options->model == LINEAR_REENTRANT_FENCED;
-    linear->leased = options->model == LINEAR_LEASE;
+    linear->leased = options->model == LINEAR_LEASE || options->model == LINEAR_LEASE_REFRESHED;
     linear->by_value = !options->by_owner && !linear->reentrant;
     linear->log.bytes_max = options->log_bytes_max;
     return linear;
@@ -43,7 +44,7 @@ void linear_event(struct linear *linear, const struct history_event *event)
         return;
     }
     if (event->time_ns > linear->now_ns) {
-        stream_flush(linear);
+        stream_flush(linear, event->time_ns);
         linear->now_ns = event->time_ns;
     }
     if (unasked) {
@@ -76,9 +77,18 @@ void linear_finish(struct linear *linear)
     struct linear_result *result = &linear->result;
     stream_end(linear);
     linear->finished = true;
+    bool chained = linear->judges && linear->options.model != LINEAR_MUTEX &&
+                   linear->options.model != LINEAR_SEMAPHORE;
+    if (chained) {
+        hold_find_possible(linear);
+    }
     uint64_t used = 0;
     for (uint32_t i = 0; i < linear->key_room; i++) {
-        used += linear->keys[i].used ? 1 : 0;
+        const struct stream_key *key = &linear->keys[i];
+        bool told = (chained || linear->options.model == LINEAR_MUTEX) && linear->judges &&
+                    key->limit == LINEAR_LIMIT_NONE;
+        used += key->used ? 1 : 0;
+        result->untold += key->let_go && !key->possible && !told ? 1 : 0;
     }
     uint8_t left_limit = LINEAR_LIMIT_NONE;
     uint64_t left = linear->full ? 0 : count_left(linear, &left_limit);

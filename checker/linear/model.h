@@ -20,8 +20,10 @@
     X(LINEAR_FENCED, "fenced")       /* owner, and fences grow with every grant */                 \
     X(LINEAR_REENTRANT_FENCED, "reentrant-fenced")                                                 \
     X(LINEAR_LEASE, "lease") /* owner; the holder holds until a promised end at the latest */      \
-    X(LINEAR_LEASE_EXACT, "lease-exact") /* owner; the server ends a grant ttl after it */         \
-    X(LINEAR_SEMAPHORE, "semaphore")     /* at most k holders */
+    X(LINEAR_LEASE_EXACT, "lease-exact")         /* owner; the server ends a grant ttl after it */ \
+    X(LINEAR_SEMAPHORE, "semaphore")             /* at most k holders */                           \
+    X(LINEAR_LEASE_REFRESHED, "lease-refreshed") /* expires silently; a refresh proves a hold */   \
+    X(LINEAR_TOKENS, "tokens")                   /* nobody holds; every token is greater */
 
 enum linear_model {
 #define X(name, word) name,
@@ -70,6 +72,8 @@ enum {
     LINEAR_PATHS_MAX = 8,
 };
 
+typedef bool linear_stop(void *context);
+
 struct linear_options {
     uint8_t model;           /* enum linear_model */
     uint8_t failed_release;  /* enum linear_failed_release */
@@ -81,8 +85,11 @@ struct linear_options {
     uint32_t depth_max;      /* reentrant: 0 for any depth */
     int64_t ttl_ns;          /* lease, where the history promises no end: it ends ttl - drift ... */
     int64_t drift_ns;        /* ... after the acquire was invoked; exact: [ttl, ttl + drift] */
+    int64_t skew_ns;         /* the clocks of two processes may differ by so much */
     size_t log_bytes_max;    /* 0: judge as events arrive, keep none */
     size_t bytes_max;        /* all memory; beyond it the verdict is unknown */
+    linear_stop *stop;       /* asked now and then while searching: is the time up? NULL: never */
+    void *stop_context;
 };
 
 struct linear_options linear_options_default(enum linear_model model);
@@ -119,9 +126,11 @@ enum linear_reason {
     X(LINEAR_LIMIT_OWNER_WENT_ON,                                                                  \
       "an owner went on after an operation of unknown outcome, so holds cannot be told apart")     \
     X(LINEAR_LIMIT_TIE, "a grant was released before it returned")                                 \
+    X(LINEAR_LIMIT_PROMISE, "a promise was over before it arrived, or when a release succeeded")   \
     X(LINEAR_LIMIT_MODEL, "the model or a policy needs the whole history")                         \
     X(LINEAR_LIMIT_LOG, "the operations do not fit into the memory set aside for them")            \
-    X(LINEAR_LIMIT_BYTES, "the memory limit is reached")
+    X(LINEAR_LIMIT_BYTES, "the memory limit is reached")                                           \
+    X(LINEAR_LIMIT_TIME, "the time limit is reached")
 
 enum linear_limit {
 #define X(name, sentence) name,
@@ -142,7 +151,8 @@ struct linear_result {
     uint32_t resource;                            /* of the first violation */
     uint64_t judged;                              /* operations */
     uint64_t violations;     /* counted where the algorithm can go on behind the first */
-    uint64_t possible;       /* grants that are legal only if an unknown release took effect */
+    uint64_t possible;       /* what is legal only because an unknown release took effect */
+    uint64_t untold;         /* resources of which that cannot be told */
     uint64_t fast_count;     /* resources decided without a search */
     uint64_t frontier_count; /* resources decided by the frontier engine */
     uint64_t frontier_peak;  /* most configurations at once */

@@ -32,6 +32,8 @@ enum operation_kind {
     OPERATION_BUSY,       /* acquire, refused, and someone held it */
     OPERATION_FREE,       /* release, ok */
     OPERATION_MAYBE_FREE, /* release, unknown */
+    OPERATION_EXTEND,     /* extension, ok: its caller held; the lease begins anew */
+    OPERATION_MAYBE_EXTEND,
     OPERATION_NOT_HELD,   /* release, failed: its caller did not hold it */
     OPERATION_SEEN_FREE,  /* observe */
     OPERATION_SEEN_HELD,  /* observe: by somebody */
@@ -44,8 +46,9 @@ struct operation {
     int64_t called;
     int64_t returned; /* POSITION_NEVER where the outcome is unknown */
     int64_t fence;    /* 0 where unknown */
-    int64_t until;    /* lease: position of the promised end, else POSITION_NEVER */
-    uint64_t invoke;  /* index of its invoke event: its name */
+    int64_t until;   /* lease: position of the promised end, else POSITION_NEVER; of a release: from
+                        where on it says nothing, filled in by the search */
+    uint64_t invoke; /* index of its invoke event: its name */
     uint32_t resource;
     uint32_t identity; /* 1, 2, ...: who owns what it takes; 0 where it has none */
     uint32_t name;     /* the same, and never renumbered */
@@ -54,7 +57,8 @@ struct operation {
 
 static inline bool operation_is_unknown(const struct operation *operation)
 {
-    return operation->kind == OPERATION_MAYBE_TAKE || operation->kind == OPERATION_MAYBE_FREE;
+    return operation->kind == OPERATION_MAYBE_TAKE || operation->kind == OPERATION_MAYBE_FREE ||
+           operation->kind == OPERATION_MAYBE_EXTEND;
 }
 
 /* It says something about the lock's state, and does nothing to it. */

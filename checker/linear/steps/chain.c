@@ -227,14 +227,11 @@ void chain_release_not_held(struct linear_hold *hold, const struct linear_moment
     finding_add(finding, release->invoke);
 }
 
-bool chain_release_unknown(struct linear_hold *hold, int64_t called)
+void chain_release_unknown(struct linear_hold *hold, int64_t called)
 {
     if (called < hold->released_unknown) {
         hold->released_unknown = called;
     }
-    return !hold->released_ok && hold->bound_reason == LINEAR_TWO_HOLDS &&
-           hold->bound != POSITION_NEVER && hold->until > hold->bound &&
-           hold->released == hold->released_unknown;
 }
 
 void chain_point(struct linear_chain *chain, struct linear_hold *holds,

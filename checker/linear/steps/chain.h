@@ -98,8 +98,8 @@ void chain_release_void(struct linear_chain *chain, struct linear_hold *hold,
 /* ... and it said that the lock was not held by its caller. */
 void chain_release_not_held(struct linear_hold *hold, const struct linear_moment *release,
                             struct linear_finding *finding);
-/* Its outcome stays unknown. True if a later grant is legal only because it took effect. */
-bool chain_release_unknown(struct linear_hold *hold, int64_t called);
+/* Its outcome stays unknown. */
+void chain_release_unknown(struct linear_hold *hold, int64_t called);
 /* A release succeeded whose acquire is known to exist, but not which one it is. */
 void chain_point(struct linear_chain *chain, struct linear_hold *holds,
                  const struct linear_moment *release, uint64_t acquire,

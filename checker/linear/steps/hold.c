@@ -22,6 +22,8 @@ bool stream_judges(const struct linear *linear)
     case LINEAR_SEMAPHORE:
         return true;
     case LINEAR_LEASE_EXACT:
+    case LINEAR_LEASE_REFRESHED:
+    case LINEAR_TOKENS:
     case LINEAR_MODELS:
         return false;
     }
@@ -198,4 +200,31 @@ void hold_drop_if_settled(struct linear *linear, uint32_t at)
     table_remove(name->resting ? &linear->resting.table : &linear->by_identity, name->hash, at);
     name->next_free = linear->hold_free;
     linear->hold_free = at + 1;
+}
+
+void hold_find_possible(struct linear *linear)
+{
+    const struct linear_hold *first = NULL;
+    uint32_t resource = 0;
+    uint64_t count = 0;
+    for (uint32_t at = 0; at < linear->hold_count; at++) {
+        const struct linear_hold *hold = &linear->holds[at];
+        struct stream_key *key = &linear->keys[linear->names[at].resource];
+        bool bound = hold->grant == GRANT_OK && hold->bound != POSITION_NEVER &&
+                     hold->until > hold->bound && !hold->released_ok;
+        if (!bound || key->mixed || key->chain.unclear || hold->release == CHAIN_NO_OPERATION) {
+            continue;
+        }
+        key->possible = true;
+        count++;
+        if (first == NULL || hold->bound_by[0] < first->bound_by[0]) {
+            first = hold;
+            resource = linear->names[at].resource;
+        }
+    }
+    if (first != NULL) {
+        const uint64_t operations[3] = {first->acquire, first->release, first->bound_by[0]};
+        stream_possible(linear, resource, operations, 3);
+        linear->result.possible += count - 1;
+    }
 }

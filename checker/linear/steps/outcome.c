@@ -13,6 +13,12 @@ static bool identity_is_value(const struct identity *identity)
     return (identity->words[2] & 0xff) == 2;
 }
 
+/* A process stands for itself: nobody learns later that an acquire was its. */
+static bool identity_is_process(const struct identity *identity)
+{
+    return (identity->words[2] & 0xff) == 1;
+}
+
 /* Two acquires of one identity at a time: its holds cannot be told apart. */
 static void judge_clash(struct linear *linear, const struct stream_slot *slot)
 {
@@ -92,6 +98,9 @@ void stream_judge_call(struct linear *linear, uint32_t at)
         acquire_attach(linear, slot);
     } else if (slot->f == HISTORY_ACQUIRE) {
         key->anonymous++;
+        if (stream_has_touched(linear, slot)) {
+            stream_limit(linear, slot->resource, LINEAR_LIMIT_TIE);
+        }
     }
     if (linear->reentrant && slot->hold != CHAIN_NO_HOLD) {
         const struct linear_hold *hold = &linear->holds[slot->hold];
@@ -110,7 +119,11 @@ static void acquire_granted(struct linear *linear, struct stream_slot *slot,
     int64_t fence = linear->fenced ? returned->fence : 0;
     if (slot->clash && linear->reentrant && hold->grant == GRANT_OK) {
         chain_grant_again(&key->chain, hold, slot->invoke, fence, &finding);
-        if (linear->options.depth_max > 0 && hold->depth > linear->options.depth_max) {
+        bool too_deep = linear->options.depth_max > 0 && hold->depth > linear->options.depth_max;
+        if (too_deep && linear->options.depth_max > 1) {
+            /* The grants between prove it too, and are not known any more. */
+            stream_limit(linear, slot->resource, LINEAR_LIMIT_MODEL);
+        } else if (too_deep) {
             finding = (struct linear_finding){.reason = LINEAR_NO_ORDER,
                                               .grade = GRADE_NOT_LINEARIZABLE,
                                               .count = 2,
@@ -128,31 +141,26 @@ static void acquire_granted(struct linear *linear, struct stream_slot *slot,
     hold->fence = fence;
     hold->until = returned->until;
     hold->logged = returned->logged;
+    if (linear->leased && hold->until < returned->returned) {
+        stream_limit(linear, slot->resource, LINEAR_LIMIT_PROMISE);
+        return;
+    }
     if ((fence != 0 || linear->leased) && hold->released < returned->returned) {
         stream_limit(linear, slot->resource, LINEAR_LIMIT_TIE);
     }
     if (hold->released_ok) {
         return; /* its release came back first: it held at a point, which was placed */
     }
-    const struct linear_hold *before =
-        key->chain.last == CHAIN_NO_HOLD ? NULL : &linear->holds[key->chain.last];
-    bool possible = before != NULL && !before->released_ok &&
-                    before->released == before->released_unknown &&
-                    before->released < returned->returned && before->until > returned->returned;
-    uint64_t operations[3] = {possible ? before->acquire : 0, possible ? before->release : 0,
-                              slot->invoke};
     if (is_semaphore(linear)) {
         crowd_grant(linear, slot, returned->returned, &finding);
     } else {
         chain_grant(&key->chain, linear->holds, slot->hold, returned->returned, &finding);
     }
     find(linear, slot->resource, &finding);
-    if (possible) {
-        stream_possible(linear, slot->resource, operations, 3);
-    }
 }
 
-static void acquire_unknown(struct linear *linear, struct stream_slot *slot)
+static void acquire_unknown(struct linear *linear, struct stream_slot *slot,
+                            const struct stream_return *returned)
 {
     struct linear_hold *hold = &linear->holds[slot->hold];
     if (!slot->clash) {
@@ -160,6 +168,7 @@ static void acquire_unknown(struct linear *linear, struct stream_slot *slot)
             judge_clash(linear, slot);
         }
         hold->grant = GRANT_UNKNOWN;
+        hold->logged = returned->logged;
     } else if (hold->grant == GRANT_UNKNOWN && !hold->released_ok && !linear->reentrant) {
         hold->asked_again = true;
     } else if (!linear->reentrant) {
@@ -212,7 +221,7 @@ static void return_acquire(struct linear *linear, struct stream_slot *slot,
     } else if (refused) {
         acquire_failed(linear, slot);
     } else {
-        acquire_unknown(linear, slot);
+        acquire_unknown(linear, slot, returned);
     }
     linear->holds[slot->hold].pending--;
     linear->holds[slot->hold].clashes -= slot->clash ? 1 : 0;
@@ -245,7 +254,7 @@ static void release_succeeded(struct linear *linear, struct stream_slot *slot,
         hold->depth--;
         return;
     }
-    if (hold->grant == GRANT_NONE && key->anonymous > 0) {
+    if (hold->grant == GRANT_NONE && key->anonymous > 0 && !identity_is_process(&slot->identity)) {
         if (is_semaphore(linear)) {
             crowd_point(linear, slot->resource, moment, CHAIN_NO_OPERATION, finding);
         } else {
@@ -257,9 +266,11 @@ static void release_succeeded(struct linear *linear, struct stream_slot *slot,
     if (reused || hold->asked_again || (hold->clashes > 0 && !linear->reentrant)) {
         judge_clash(linear, slot);
     }
-    if (linear->leased && hold->grant == GRANT_PENDING) {
-        stream_limit(linear, slot->resource,
-                     LINEAR_LIMIT_TIE); /* how long it held is yet to come */
+    bool late = hold->until < moment->returned && hold->released < moment->called;
+    if (linear->leased && (hold->grant != GRANT_OK || hold->released_ok || late)) {
+        /* How long it held is not known, yet or any more: the release may say nothing. */
+        stream_limit(linear, slot->resource, LINEAR_LIMIT_PROMISE);
+        return;
     }
     chain_release_ok(&key->chain, linear->holds, slot->hold, moment, finding);
 }
@@ -286,9 +297,8 @@ static void return_release(struct linear *linear, struct stream_slot *slot,
         hold->owner_uncertain = true;
         if (slot->inner) {
             hold->depth--;
-        } else if (chain_release_unknown(hold, slot->called)) {
-            const uint64_t operations[3] = {hold->acquire, slot->invoke, hold->bound_by[0]};
-            stream_possible(linear, slot->resource, operations, 3);
+        } else {
+            chain_release_unknown(hold, slot->called);
         }
     }
     if (is_semaphore(linear)) {

@@ -63,9 +63,10 @@ void stream_possible(struct linear *linear, uint32_t resource, const uint64_t *o
                      uint8_t count)
 {
     struct linear_result *result = &linear->result;
-    if (linear->keys[resource].limit != LINEAR_LIMIT_NONE) {
+    if (linear->keys[resource].mixed) {
         return;
     }
+    linear->keys[resource].possible = true;
     result->possible++;
     if (result->possible == 1 && result->violations == 0) {
         result_name(result, resource, operations, count);
@@ -74,6 +75,7 @@ void stream_possible(struct linear *linear, uint32_t resource, const uint64_t *o
 
 void stream_limit(struct linear *linear, uint32_t resource, enum linear_limit limit)
 {
+    linear->keys[resource].mixed |= limit != LINEAR_LIMIT_MODEL;
     if (linear->keys[resource].limit == LINEAR_LIMIT_NONE) {
         linear->keys[resource].limit = (uint8_t)limit;
     }
@@ -142,6 +144,18 @@ static uint32_t process_unbind(struct linear *linear, int32_t process)
         table_remove(&linear->by_process, process_hash(process), slot);
     }
     return slot;
+}
+
+bool stream_has_touched(const struct linear *linear, const struct stream_slot *slot)
+{
+    for (uint32_t i = 0; i < linear->waiting_count; i++) {
+        const struct stream_slot *other = &linear->slots[linear->waiting[i].slot];
+        if (other->process == slot->process && other->f == HISTORY_RELEASE &&
+            other->resource == slot->resource) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static uint32_t slot_take(struct linear *linear)
@@ -218,7 +232,7 @@ void stream_call(struct linear *linear, const struct history_event *event)
 /* A failure for another cause (it was never sent, it took too long) tells nothing of the lock. */
 static bool failure_says(const struct linear_options *options, uint8_t f, uint8_t cause)
 {
-    if (f == HISTORY_RELEASE) {
+    if (f == HISTORY_RELEASE || f == HISTORY_EXTEND) {
         return options->failed_release == LINEAR_RELEASE_NOT_HELD &&
                (cause == CAUSE_NONE || cause == CAUSE_NOT_HOLDING);
     }
@@ -242,6 +256,12 @@ uint8_t stream_kind(const struct stream_slot *slot, const struct stream_return *
                : returned->says ? OPERATION_NOT_HELD
                                 : OPERATION_NONE;
     }
+    if (slot->f == HISTORY_EXTEND) {
+        return ok               ? OPERATION_EXTEND
+               : unknown        ? OPERATION_MAYBE_EXTEND
+               : returned->says ? OPERATION_NOT_HELD
+                                : OPERATION_NONE;
+    }
     if (slot->f != HISTORY_OBSERVE || !ok) {
         return OPERATION_NONE;
     }
@@ -250,20 +270,33 @@ uint8_t stream_kind(const struct stream_slot *slot, const struct stream_return *
                             : OPERATION_SEEN_FREE;
 }
 
+/* The promised end that follows from the request. */
+static int64_t until_asked(const struct linear *linear, const struct stream_slot *slot)
+{
+    const struct linear_options *options = &linear->options;
+    return linear->leased && options->ttl_ns > 0
+               ? slot->called + 2 * (options->ttl_ns - options->drift_ns)
+               : POSITION_NEVER;
+}
+
 static int64_t until_of(const struct linear *linear, const struct stream_slot *slot,
                         const struct history_event *event)
 {
-    const struct linear_options *options = &linear->options;
-    if (!linear->leased) {
-        return POSITION_NEVER;
-    }
-    if ((event->flags & HISTORY_HAS_UNTIL) != 0 && event->until_ns < LINEAR_TIME_MAX) {
-        return position_of_call(time_clamped(event->until_ns));
-    }
-    if (options->ttl_ns > 0) {
-        return slot->called + 2 * (options->ttl_ns - options->drift_ns);
-    }
-    return POSITION_NEVER;
+    bool told = (event->flags & HISTORY_HAS_UNTIL) != 0 && event->until_ns < LINEAR_TIME_MAX;
+    return linear->leased && told ? position_of_call(time_clamped(event->until_ns))
+                                  : until_asked(linear, slot);
+}
+
+/* An extension is an operation of its own where it proves a hold, and only tokens count where
+ * nobody holds anything. */
+static bool is_kept(const struct linear *linear, uint8_t f, uint8_t kind)
+{
+    uint8_t model = linear->options.model;
+    bool extends = model == LINEAR_LEASE_EXACT || model == LINEAR_LEASE_REFRESHED;
+    bool takes = kind == OPERATION_TAKE || kind == OPERATION_MAYBE_TAKE;
+    bool says_nothing = kind == OPERATION_NONE || (f == HISTORY_EXTEND && !extends) ||
+                        (kind == OPERATION_MAYBE_EXTEND && model == LINEAR_LEASE_REFRESHED);
+    return !says_nothing && (takes || model != LINEAR_TOKENS);
 }
 
 static void log_return(struct linear *linear, const struct stream_slot *slot,
@@ -277,10 +310,11 @@ static void log_return(struct linear *linear, const struct stream_slot *slot,
                           .name = log_identity(&linear->log, &slot->identity)};
         log_ask(&linear->log, &ask);
     }
-    if (kind == OPERATION_NONE) {
+    if (!is_kept(linear, slot->f, kind)) {
         return;
     }
-    bool unknown = kind == OPERATION_MAYBE_TAKE || kind == OPERATION_MAYBE_FREE;
+    bool unknown = kind == OPERATION_MAYBE_TAKE || kind == OPERATION_MAYBE_FREE ||
+                   kind == OPERATION_MAYBE_EXTEND;
     struct operation operation = {
         .called = slot->called,
         .returned = unknown ? POSITION_NEVER : returned->returned,
@@ -306,6 +340,8 @@ static void stream_return(struct linear *linear, struct stream_return *returned)
         returned->logged = linear->log.count > UINT32_MAX ? 0 : (uint32_t)linear->log.count;
     }
     slot->over = true;
+    linear->keys[slot->resource].let_go |=
+        slot->f == HISTORY_RELEASE && returned->type == HISTORY_INFO;
     if (linear->judges) {
         stream_judge_return(linear, returned);
     }
@@ -326,7 +362,7 @@ void stream_defer(struct linear *linear, const struct history_event *event)
     const struct stream_slot *slot = &linear->slots[at];
     struct stream_return *returned = &linear->waiting[linear->waiting_count++];
     *returned = (struct stream_return){
-        .returned = position_of_return(time_clamped(event->time_ns)),
+        .returned = position_of_return(time_clamped(event->time_ns + linear->delay_ns)),
         .until = until_of(linear, slot, event),
         .fence = event->fence,
         .slot = at,
@@ -345,12 +381,19 @@ void stream_defer(struct linear *linear, const struct history_event *event)
     }
 }
 
-void stream_flush(struct linear *linear)
+void stream_flush(struct linear *linear, int64_t now_ns)
 {
-    for (uint32_t i = 0; i < linear->waiting_count && !linear->full; i++) {
-        stream_return(linear, &linear->waiting[i]);
+    uint32_t first = 0;
+    int64_t now = position_of_call(time_clamped(now_ns));
+    while (first < linear->waiting_count && linear->waiting[first].returned < now &&
+           !linear->full) {
+        stream_return(linear, &linear->waiting[first++]);
     }
-    linear->waiting_count = 0;
+    linear->waiting_count -= first;
+    if (linear->waiting_count > 0 && first > 0) {
+        memmove(linear->waiting, linear->waiting + first,
+                linear->waiting_count * sizeof linear->waiting[0]);
+    }
 }
 
 void stream_log_until(struct linear *linear, const struct linear_hold *hold)
@@ -386,11 +429,11 @@ void stream_notice(struct linear *linear, const struct history_event *event)
 
 void stream_end(struct linear *linear)
 {
-    stream_flush(linear);
+    stream_flush(linear, INT64_MAX);
     for (uint32_t i = 0; i < linear->slot_count && !linear->full; i++) {
         if (linear->slots[i].used) {
             struct stream_return open = {.returned = POSITION_NEVER,
-                                         .until = POSITION_NEVER,
+                                         .until = until_asked(linear, &linear->slots[i]),
                                          .slot = i,
                                          .type = HISTORY_INFO};
             stream_return(linear, &open);

@@ -69,6 +69,9 @@ struct stream_key {
     uint8_t limit;      /* enum linear_limit: why it must be judged otherwise */
     bool used;
     bool violated;
+    bool mixed; /* who held it cannot be told as events arrive: what they seemed to say is void */
+    bool possible; /* something is legal only because an unknown release took effect */
+    bool let_go;   /* a release is of unknown outcome */
 };
 
 /*
@@ -106,9 +109,10 @@ struct linear {
     struct log log;
     uint64_t *order; /* owned */
     size_t order_count, order_room;
-    size_t bytes;   /* of the arrays above, without the log's */
-    bool judges;    /* the fast paths take events as they arrive */
-    bool reentrant; /* what the model and the options say, once and for all ... */
+    size_t bytes;     /* of the arrays above, without the log's */
+    int64_t delay_ns; /* an operation may take effect so much behind its return: clocks differ */
+    bool judges;      /* the fast paths take events as they arrive */
+    bool reentrant;   /* what the model and the options say, once and for all ... */
     bool fenced;
     bool leased;
     bool by_value; /* identities are values where there are some */
@@ -121,15 +125,22 @@ bool stream_grow(struct linear *linear, void **items, uint32_t *room, size_t ite
 
 /* Remember a violation; the first one is described. */
 void stream_find(struct linear *linear, uint32_t resource, const struct linear_finding *finding);
-/* Remember a grant that is legal only because a release of unknown outcome took effect. */
+/* Remember what is legal only because a release of unknown outcome took effect. */
 void stream_possible(struct linear *linear, uint32_t resource, const uint64_t *operations,
                      uint8_t count);
+/* At the end: as above, of holds whose releases are all known now. Also of locks that are judged
+ * otherwise because of what was seen of them: seeing more makes nothing legal that was not. */
+void hold_find_possible(struct linear *linear);
 /* The fast path does not apply to the resource. */
 void stream_limit(struct linear *linear, uint32_t resource, enum linear_limit limit);
 
 void stream_call(struct linear *linear, const struct history_event *event);
 void stream_defer(struct linear *linear, const struct history_event *event);
-void stream_flush(struct linear *linear);
+/* Judge the returns that come before everything that is called from now on. */
+void stream_flush(struct linear *linear, int64_t now_ns);
+/* Whether a release of the same process returned at the very time of this call: an acquire that
+ * names nobody may then have come before it. */
+bool stream_has_touched(const struct linear *linear, const struct stream_slot *slot);
 /* The promised end of a hold has moved: the log must know. */
 void stream_log_until(struct linear *linear, const struct linear_hold *hold);
 /* A lease's end moved, or its holder was told that it is lost. */

@@ -190,7 +190,8 @@ void turns_return(struct linear *linear, const struct stream_slot *slot,
                   const struct stream_return *returned)
 {
     struct stream_key *key = &linear->keys[slot->resource];
-    uint8_t kind = stream_kind(slot, returned);
+    uint8_t kind =
+        slot->f == HISTORY_EXTEND ? (uint8_t)OPERATION_NONE : stream_kind(slot, returned);
     if (operation_kind_observes(kind)) {
         stream_limit(linear, slot->resource, LINEAR_LIMIT_MODEL);
     }

@@ -6,20 +6,24 @@
 
 #include <string.h>
 
-enum { CONFIG_KEY_BYTES = offsetof(struct config, spent) };
+static uint64_t stir(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
 
 static uint64_t config_hash(const struct config_set *set, const struct config *config)
 {
-    uint64_t hash = config->eternal;
-    uint64_t word;
-    for (size_t i = 0; i + 8 <= sizeof config->state; i += 8) {
-        memcpy(&word, (const char *)&config->state + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
+    const struct lock_state *state = &config->state;
+    uint64_t hash = state->depth;
+    hash = stir(hash, (uint64_t)state->fence);
+    hash = stir(hash, (uint64_t)state->highest);
+    hash = stir(hash, (uint64_t)state->end);
+    for (uint32_t i = 0; i < set->holders; i++) {
+        hash = stir(hash, state->holders[i]);
     }
     for (uint32_t i = 0; i < set->key_words; i++) {
-        hash = (hash ^ config->words[i]) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
+        hash = stir(hash, config->words[i]);
     }
     return table_mix(hash);
 }
@@ -27,15 +31,19 @@ static uint64_t config_hash(const struct config_set *set, const struct config *c
 static bool config_equal(const struct config_set *set, const struct config *a,
                          const struct config *b)
 {
-    return memcmp(a, b, CONFIG_KEY_BYTES) == 0 &&
+    return a->state.depth == b->state.depth && a->state.fence == b->state.fence &&
+           a->state.highest == b->state.highest && a->state.end == b->state.end &&
+           memcmp(a->state.holders, b->state.holders, set->holders * sizeof(uint32_t)) == 0 &&
            memcmp(a->words, b->words, set->key_words * sizeof(uint64_t)) == 0;
 }
 
-/* Whether `a` used no more than `b` of anything, and was free as lately. */
+/* Whether `a` used no more than `b` of anything, had room as lately, and has as much time. */
 static bool config_as_rich(const struct config_set *set, const struct config *a,
                            const struct config *b)
 {
-    bool rich = a->spent <= b->spent && a->free_at >= b->free_at;
+    bool rich = a->spent <= b->spent && a->eternal <= b->eternal && a->free_at >= b->free_at &&
+                a->state.now <= b->state.now && a->state.low <= b->state.low &&
+                a->state.high >= b->state.high;
     for (uint32_t i = set->key_words; i < set->words && rich; i++) {
         rich = (uint32_t)a->words[i] <= (uint32_t)b->words[i] &&
                a->words[i] >> 32 <= b->words[i] >> 32;
@@ -105,6 +113,48 @@ bool config_set_put(struct config_set *set, const struct config *config, uint32_
     set->index[place] = set->count;
     memcpy(config_at(set, *at), config, config_bytes(set->words));
     return true;
+}
+
+/* What it used up, for choosing between configurations that cannot be compared. */
+static uint64_t config_cost(const struct config_set *set, const struct config *config)
+{
+    uint64_t cost = (uint64_t)config->spent + config->eternal;
+    for (uint32_t i = set->key_words; i < set->words; i++) {
+        cost += (uint32_t)config->words[i] + (config->words[i] >> 32);
+    }
+    uint64_t placed = 0;
+    for (uint32_t i = 0; i < set->key_words; i++) {
+        placed += (uint64_t)__builtin_popcountll(config->words[i]);
+    }
+    return 4096 * cost + 4095 - (placed < 4095 ? placed : 4095);
+}
+
+void config_set_narrow(struct config_set *set, uint32_t width)
+{
+    enum { CLASSES = 64 };
+    uint32_t counts[CLASSES] = {0};
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < set->count; i++) {
+        uint64_t cost = config_cost(set, config_at(set, i)) / 4096;
+        least = cost < least ? cost : least;
+    }
+    for (uint32_t i = 0; i < set->count; i++) {
+        uint64_t class = config_cost(set, config_at(set, i)) / 4096 - least;
+        counts[class < CLASSES ? class : CLASSES - 1]++;
+    }
+    uint32_t last = 0; /* the class that is kept in part */
+    uint32_t before = 0;
+    while (last + 1 < CLASSES && before + counts[last] < width) {
+        before += counts[last++];
+    }
+    for (uint32_t i = 0, kept = 0; i < set->count; i++) {
+        struct config *config = config_at(set, i);
+        uint64_t class = config_cost(set, config) / 4096 - least;
+        class = class < CLASSES ? class : CLASSES - 1;
+        bool keep = class < last || (class == last && before + kept < width);
+        kept += class == last && keep ? 1 : 0;
+        config->life = keep ? config->life : CONFIG_DEAD;
+    }
 }
 
 void config_set_clear(struct config_set *set)

@@ -11,14 +11,15 @@
 enum config_life { CONFIG_OPEN, CONFIG_EXPANDED, CONFIG_DEAD /* a richer one came */ };
 
 /* Followed by `words` words: first the set of placed pending operations, then the counters: two
- * halves each, of unknown acquires and releases that were used. */
+ * words for each identity that has unknown operations; halves of the first are acquires and
+ * releases that were used, the second is extensions. */
 struct config {
-    struct lock_state state;
-    uint32_t eternal; /* an unknown acquire is left that nothing can end */
     uint32_t spent;   /* the less the better: ghosts that were used, or counters of a mutex */
     uint32_t trail;   /* how it came about, for the legal order */
-    int64_t free_at;  /* a moment at which the lock was free; the later the better */
+    int64_t free_at;  /* a moment at which the lock had room; the later the better */
     uint32_t life;    /* enum config_life */
+    uint32_t eternal; /* unknown acquires that nothing can end, and that were used */
+    struct lock_state state;
     uint64_t words[];
 };
 
@@ -27,6 +28,7 @@ struct config_set {
     uint32_t *index;      /* owned; 0: empty, else item + 1 */
     uint32_t count, room, index_mask;
     uint32_t words;     /* of each */
+    uint32_t holders;   /* at most, of each: those behind them are not looked at */
     uint32_t key_words; /* of these, the set of placed operations; behind it stand the counters */
     size_t bytes_max;
 };
@@ -46,6 +48,8 @@ static inline struct config *config_at(const struct config_set *set, uint32_t i)
  * was written, or UINT32_MAX. False at the memory limit.
  */
 bool config_set_put(struct config_set *set, const struct config *config, uint32_t *at);
+/* Keep `width` configurations, those that used the least. */
+void config_set_narrow(struct config_set *set, uint32_t width);
 void config_set_clear(struct config_set *set);
 void config_set_release(struct config_set *set);
 

@@ -9,11 +9,10 @@
  * P2b. Each grant is a job: it starts at some a in [start_min, start_max] and ends at end(a), which
  * never falls as a grows, so for a given order the leftmost starts are the best. A job that must
  * hold for some time whatever its start (end(start_min) > start_max: its acquire took less than the
- * ttl) can be ordered with another such job in one way only, by start_max. Otherwise the order is
- * searched, within a bound: with mixed lengths that is sequencing with release times and deadlines,
- * which is NP-hard.
+ * ttl) can be ordered with another such job in one way only, by start_max. The rest is for the
+ * frontier engine: with mixed lengths it is sequencing with release times and deadlines, which is
+ * NP-hard.
  */
-enum { SEARCH_STEPS_MAX = 1 << 20, SEARCH_STEPS_EACH = 16, SEARCH_OPEN_MAX = 64 };
 
 struct job {
     int64_t start_min, start_max;
@@ -61,42 +60,43 @@ static enum whole_verdict refuse(struct whole *whole, enum linear_reason reason,
 /* The operations of one identity: sorted by call, `take` among them. */
 struct family {
     const struct operation *take, *free;
-    int64_t unknown_release; /* called at, or INT64_MAX */
-    bool shared;
+    const struct operation *again; /* another release that succeeded */
+    int64_t unknown_release;       /* called at, or INT64_MAX */
 };
 
-static enum whole_verdict family_add(struct whole *whole, struct family *family,
-                                     const struct operation *operation)
+/* False if one job does not say it: somebody looked, an extension, an identity that holds again. */
+static bool family_add(struct family *family, const struct operation *operation)
 {
     switch ((enum operation_kind)operation->kind) {
     case OPERATION_TAKE:
     case OPERATION_MAYBE_TAKE:
-        family->shared = family->shared || family->take != NULL;
-        family->take = operation;
-        return WHOLE_LEGAL;
-    case OPERATION_FREE:
-        if (family->free != NULL) {
-            return refuse(whole, LINEAR_RELEASED_TWICE,
-                          (const struct operation *[3]){family->take, family->free, operation});
+        if (family->take != NULL) {
+            return false;
         }
-        family->free = operation;
-        return WHOLE_LEGAL;
+        family->take = operation;
+        return true;
+    case OPERATION_FREE:
+        family->again = family->free != NULL ? operation : NULL;
+        family->free = family->free != NULL ? family->free : operation;
+        return true;
     case OPERATION_MAYBE_FREE:
         if (time_called(operation) < family->unknown_release) {
             family->unknown_release = time_called(operation);
         }
-        return WHOLE_LEGAL;
+        return true;
     case OPERATION_NOT_HELD:
-        return WHOLE_LEGAL; /* in the second pass, when the rest is known */
+        return true; /* in the second pass, when the rest is known */
     case OPERATION_BUSY:
+    case OPERATION_EXTEND:
+    case OPERATION_MAYBE_EXTEND:
     case OPERATION_SEEN_FREE:
     case OPERATION_SEEN_HELD:
     case OPERATION_SEEN_OWNER:
+        return false;
     case OPERATION_KINDS:
         break;
     }
-    whole->limit = LINEAR_LIMIT_MODEL;
-    return WHOLE_UNKNOWN;
+    UNREACHABLE();
 }
 
 /* The job of a family; false if it need not have held at all. */
@@ -163,68 +163,6 @@ static int compare_jobs(const void *left, const void *right)
     return (a->start_min > b->start_min) - (a->start_min < b->start_min);
 }
 
-/* Search: which job next? Depth first, with the jobs of a window as bits. */
-struct choice {
-    size_t base;   /* every job before it is placed */
-    uint64_t done; /* placed jobs from base on */
-    int64_t free_from;
-    int next; /* candidate to try, from base on */
-};
-
-static bool is_candidate(const struct jobs *jobs, const struct choice *choice, int at, int64_t *end)
-{
-    const struct job *job = &jobs->list[choice->base + (size_t)at];
-    int64_t start = job->start_min > choice->free_from ? job->start_min : choice->free_from;
-    *end = job_end(job, start);
-    if (start > job->start_max) {
-        return false;
-    }
-    for (int i = 0; i < SEARCH_OPEN_MAX && choice->base + (size_t)i < jobs->count; i++) {
-        const struct job *other = &jobs->list[choice->base + (size_t)i];
-        if (i != at && (choice->done >> i & 1) == 0 && other->start_max < *end &&
-            other->start_max < start) {
-            return false; /* it would be too late for the other */
-        }
-    }
-    return true;
-}
-
-static enum whole_verdict search(struct whole *whole, const struct jobs *jobs, struct choice *stack)
-{
-    size_t top = 0;
-    uint64_t steps = 0;
-    stack[0] = (struct choice){.free_from = INT64_MIN / 2};
-    for (;;) {
-        struct choice *choice = &stack[top];
-        if (choice->base == jobs->count) {
-            return WHOLE_LEGAL;
-        }
-        if (++steps > SEARCH_STEPS_MAX + SEARCH_STEPS_EACH * jobs->count) {
-            whole->limit = LINEAR_LIMIT_BYTES;
-            return WHOLE_UNKNOWN;
-        }
-        int at = choice->next++;
-        if (at == SEARCH_OPEN_MAX || choice->base + (size_t)at >= jobs->count) {
-            if (top == 0) {
-                return WHOLE_ILLEGAL;
-            }
-            top--;
-            continue;
-        }
-        int64_t end = 0;
-        if ((choice->done >> at & 1) != 0 || !is_candidate(jobs, choice, at, &end)) {
-            continue;
-        }
-        struct choice next = {
-            .base = choice->base, .done = choice->done | (uint64_t)1 << at, .free_from = end};
-        while ((next.done & 1) != 0) {
-            next.done >>= 1;
-            next.base++;
-        }
-        stack[++top] = next;
-    }
-}
-
 /* Leftmost, by start_max: exact where every job has a part that it must hold. */
 static enum whole_verdict place_in_order(struct whole *whole, const struct jobs *jobs)
 {
@@ -262,7 +200,7 @@ static enum whole_verdict check_forced(struct whole *whole, const struct jobs *j
     return WHOLE_LEGAL;
 }
 
-static enum whole_verdict place(struct whole *whole, struct jobs *jobs, struct arena *arena)
+static enum whole_verdict place(struct whole *whole, struct jobs *jobs)
 {
     bool ordered = true;
     for (size_t i = 0; i < jobs->count; i++) {
@@ -282,17 +220,7 @@ static enum whole_verdict place(struct whole *whole, struct jobs *jobs, struct a
     if (check_forced(whole, jobs) == WHOLE_ILLEGAL) {
         return WHOLE_ILLEGAL; /* whatever the order of the others */
     }
-    struct choice *stack = arena_take(arena, (jobs->count + 1) * sizeof *stack);
-    whole->limit = LINEAR_LIMIT_BYTES;
-    enum whole_verdict verdict = stack == NULL ? WHOLE_UNKNOWN : search(whole, jobs, stack);
-    if (verdict == WHOLE_ILLEGAL) {
-        const struct job *last = &jobs->list[jobs->count - 1];
-        const struct job *before = jobs->count > 1 ? last - 1 : NULL;
-        return refuse(whole, LINEAR_NO_ORDER,
-                      (const struct operation *[3]){before == NULL ? NULL : before->take,
-                                                    last->take, last->free});
-    }
-    return verdict;
+    return WHOLE_NOT_FOR_ME;
 }
 
 static enum whole_verdict make_jobs(struct whole *whole, struct family *families,
@@ -303,16 +231,15 @@ static enum whole_verdict make_jobs(struct whole *whole, struct family *families
     }
     for (size_t i = 0; i < whole->count; i++) {
         struct operation *operation = &whole->operations[i];
-        enum whole_verdict verdict = family_add(whole, &families[operation->identity], operation);
-        if (verdict != WHOLE_LEGAL) {
-            return verdict;
+        if (!family_add(&families[operation->identity], operation)) {
+            return WHOLE_NOT_FOR_ME;
         }
     }
     for (uint32_t i = 0; i < identities; i++) {
         struct family *family = &families[i];
-        if (family->shared) {
-            whole->limit = LINEAR_LIMIT_VALUE_SHARED;
-            return WHOLE_UNKNOWN;
+        if (family->again != NULL) {
+            return refuse(whole, LINEAR_RELEASED_TWICE,
+                          (const struct operation *[3]){family->take, family->free, family->again});
         }
         bool early = family->free != NULL &&
                      (family->take == NULL || family->free->returned < family->take->called);
@@ -329,8 +256,7 @@ static enum whole_verdict make_jobs(struct whole *whole, struct family *families
         size_t at = job_index[whole->operations[i].identity];
         if (whole->operations[i].kind == OPERATION_NOT_HELD && at != SIZE_MAX) {
             if (!job_bound(whole, &jobs->list[at], &whole->operations[i])) {
-                whole->limit = LINEAR_LIMIT_TIE;
-                return WHOLE_UNKNOWN;
+                return WHOLE_NOT_FOR_ME;
             }
         }
     }
@@ -352,7 +278,7 @@ enum whole_verdict exact_judge(struct whole *whole)
     whole->limit = LINEAR_LIMIT_BYTES;
     if (families != NULL && job_index != NULL && jobs.list != NULL) {
         verdict = make_jobs(whole, families, identities, &jobs, job_index);
-        verdict = verdict == WHOLE_LEGAL ? place(whole, &jobs, &arena) : verdict;
+        verdict = verdict == WHOLE_LEGAL ? place(whole, &jobs) : verdict;
     }
     arena_release(&arena);
     return verdict;

@@ -8,6 +8,13 @@
  * events to come; then what is left of them becomes a number of interchangeable ghosts, which may
  * hold the lock for a while, so that the number of configurations stays about twice the
  * concurrency.
+ *
+ *     frontier.c         the sweep over the events: what is called, due, over
+ *     frontier_expand.c  what can happen before what is due: everything, or what is in its way
+ *     frontier_moves.c   one thing happens in one configuration
+ *     frontier_late.c    holds of no length
+ *     frontier_plan.c    what is known before: owners, sizes, when unknown operations were called
+ *     frontier_order.c   the legal order of a pass
  */
 #ifndef CHECKER_LINEAR_FRONTIER_INSIDE_H
 #define CHECKER_LINEAR_FRONTIER_INSIDE_H
@@ -16,69 +23,122 @@
 #include "checker/linear/whole/config.h"
 #include "checker/linear/whole/whole.h"
 
-#define NO_TRACK UINT32_MAX
+#define NO_TRACK     UINT32_MAX
+#define NO_SLOT      UINT32_MAX
+#define NO_OPERATION UINT32_MAX
+
+/* What an operation of unknown outcome does. */
+enum unknown_kind { UNKNOWN_TAKE, UNKNOWN_FREE, UNKNOWN_EXTEND, UNKNOWN_KINDS };
 
 /* One identity of this resource. */
 struct someone {
-    uint32_t events; /* that it has in all ... */
-    uint32_t left;   /* ... and that are to come */
-    bool for_good;   /* stays as it is when they are over */
-    uint32_t track;  /* its counter while it has unknown operations, or NO_TRACK */
-    uint32_t takes;  /* unknown acquires called so far */
-    uint32_t frees;  /* unknown releases called so far */
-    bool uncertain;  /* has unknown operations at all */
-    int64_t busy;    /* until when its known operations so far were under way */
+    uint32_t events;                /* that it has in all ... */
+    uint32_t left;                  /* ... and that are to come */
+    bool for_good;                  /* stays as it is when they are over */
+    uint32_t track;                 /* its counter while it has unknown operations, or NO_TRACK */
+    uint32_t called[UNKNOWN_KINDS]; /* unknown operations called so far */
+    uint32_t first[UNKNOWN_KINDS];  /* where their list begins in `unknown_calls` */
+    bool uncertain;                 /* has unknown operations at all */
+    int64_t busy;                   /* until when its known operations so far were under way */
 };
 
 struct trail {
-    uint32_t
-        operation; /* or, from `count` on, an unknown one: count + 2 * someone + is-a-release */
+    uint32_t operation; /* or, from `count` on, an unknown one: count + 3 * someone + its kind */
     uint32_t before;
+};
+
+/* How thorough. */
+enum frontier_way {
+    FRONTIER_LAZY, /* only what is in the way of what is due happens before it (see below) */
+    FRONTIER_FULL, /* everything that can */
 };
 
 struct frontier {
     struct whole *whole;
+    struct state_rules rules;
+    enum frontier_way way;
+    uint32_t width; /* configurations that are kept */
+    bool narrowed;  /* ... and some were not */
     struct arena arena;
     uint32_t *owners; /* of each operation: index of someone */
     struct someone *someone;
     uint32_t someone_count;
+    int64_t *unknown_calls; /* by identity, kind, in order */
     uint32_t *by_return;
     size_t return_count;
     uint32_t slot_words, track_count;
     uint32_t *slot_operation; /* by pending slot */
     uint64_t *slots_used;
+    uint64_t *kept;           /* those that are still used when what is due has returned */
     uint32_t *operation_slot; /* by operation */
     uint32_t *track_owner;    /* by track: someone, or NO_TRACK */
     struct config_set now, next;
     struct config *scratch;
     struct trail *trail; /* owned */
     uint32_t trail_count, trail_room;
-    uint32_t ghosts;  /* complete ghosts that some configuration may use */
-    bool observed;    /* some operation sees that the lock is held */
-    bool nests;       /* how long a hold lasts can be seen, or it keeps its fence */
-    bool late;        /* holds of no length are placed when they are due (see below) */
-    int64_t position; /* of the return at hand */
-    bool exhausted;   /* the memory limit is reached */
+    uint32_t eternals;    /* unknown acquires that nothing ends, which some configuration may use */
+    int64_t ghost_called; /* from when on ghosts act, at the latest */
+    uint32_t ghosts;      /* complete ghosts that some configuration may use */
+    bool observed;        /* some operation sees that the lock is held */
+    bool seen_free;       /* ... that it is free, or not held by somebody */
+    bool nests;           /* how long a hold lasts can be seen, or it keeps its fence */
+    bool optional;        /* unknown acquires have slots of their own: their leases end */
+    bool early;           /* some promise was over before it arrived */
+    int64_t position;     /* of the return at hand */
+    bool exhausted;       /* a limit is reached */
+    uint32_t steps;       /* since the clock was looked at */
 };
 
 /*
- * Late points. A grant that an unknown release ended before it returned, or a release that
- * succeeded for an unknown acquire, is a hold of no length. It can be put wherever the lock was
- * free while it was under way, and disturbs nobody there. Which of the waiting clients had one need
- * not be guessed when the lock is free: it is enough to remember the last moment at which it was.
- * So, where nobody sees how long a hold lasts and each owner does one thing at a time, no unknown
- * acquire is tried, and no unknown release of a grant that did not return; the states are as many
- * as holders, not as many as sets of clients.
+ * Lazy. An operation that is not due happens only where it is in the way of what is due: a holder
+ * lets go, or somebody takes the lock because it was seen held. Of one owner's releases the one due
+ * first goes first, and one that must have happened goes before one that may have: whatever the
+ * others can do later, they can do in its place (exchange).
+ *
+ * What laziness leaves out is a hold that was over before anything due needed it: a grant that an
+ * unknown release ended before it returned, or a release that succeeded for an unknown acquire: a
+ * hold of no length. It can be put wherever the lock had room while it was under way, and disturbs
+ * nobody there. So it is enough to remember the last moment at which there was room (free_at), and
+ * to use it when the operation is due. Only fences forbid it: there all smaller ones come first.
  */
 static inline bool is_mutex(const struct frontier *frontier)
 {
-    return frontier->whole->options->model == LINEAR_MUTEX;
+    return frontier->rules.options->model == LINEAR_MUTEX;
 }
 
 /* Whether nothing more will come from someone whose unknown operations are counted. */
 static inline bool is_over(const struct someone *who)
 {
     return who->left == 0 && who->track != NO_TRACK && !who->for_good;
+}
+
+static inline enum unknown_kind unknown_kind(const struct operation *operation)
+{
+    return operation->kind == OPERATION_MAYBE_TAKE   ? UNKNOWN_TAKE
+           : operation->kind == OPERATION_MAYBE_FREE ? UNKNOWN_FREE
+                                                     : UNKNOWN_EXTEND;
+}
+
+/* Counted, or with a slot of its own? */
+static inline bool is_counted(const struct frontier *frontier, const struct operation *operation)
+{
+    return operation_is_unknown(operation) &&
+           !(frontier->optional && operation->kind == OPERATION_MAYBE_TAKE);
+}
+
+static inline bool is_placed(const struct config *config, uint32_t slot)
+{
+    return (config->words[slot / 64] >> (slot % 64) & 1) != 0;
+}
+
+static inline void place(struct config *config, uint32_t slot)
+{
+    config->words[slot / 64] |= (uint64_t)1 << (slot % 64);
+}
+
+static inline const struct operation *in_slot(const struct frontier *frontier, uint32_t slot)
+{
+    return &frontier->whole->operations[frontier->slot_operation[slot]];
 }
 
 /* Name the owners, size the configurations and make the first one; sets `exhausted`. */
@@ -89,5 +149,40 @@ void frontier_write_order(struct frontier *frontier);
 
 /* A piece of the engine's memory; NULL, and `exhausted`, at the limit. */
 void *frontier_take(struct frontier *frontier, size_t bytes);
+
+/* ---- frontier_moves.c: each changes frontier->scratch, a copy of `config` ------------------- */
+
+void frontier_copy(struct frontier *frontier, const struct config *config);
+/* Whether free_at is kept. */
+bool frontier_keeps_moments(const struct frontier *frontier);
+/* Whether an unknown operation is left that was called by `position`: the earliest go first. */
+bool frontier_has_left(const struct frontier *frontier, const struct config *config,
+                       const struct someone *who, enum unknown_kind kind, int64_t position);
+void frontier_use(const struct frontier *frontier, struct config *config, uint32_t track,
+                  enum unknown_kind kind);
+/* A pending operation that was called by `position` and is not placed: the one that is due first;
+ * NO_SLOT if there is none. */
+uint32_t frontier_find(const struct frontier *frontier, const struct config *config,
+                       enum operation_kind kind, uint32_t identity, int64_t position);
+/* Fences grow: those that are smaller come first, or never. */
+bool frontier_is_overtaken(const struct frontier *frontier, const struct config *config,
+                           const struct operation *take);
+/* An unknown operation of someone who is still tracked; what a ghost does. */
+bool frontier_try_unknown(struct frontier *frontier, uint32_t at, uint32_t track,
+                          enum unknown_kind kind);
+bool frontier_try_ghost(struct frontier *frontier, uint32_t at, uint32_t ghost,
+                        enum unknown_kind kind);
+/* Place every pending observer that the state satisfies: it can only be in the way later. */
+void frontier_absorb(struct frontier *frontier, struct config *config);
+/* Place the pending operation in `slot`; false if the state does not allow it. */
+bool frontier_try(struct frontier *frontier, uint32_t at, uint32_t slot);
+/* The lease at hand ends by itself. */
+bool frontier_try_expire(struct frontier *frontier, uint32_t at);
+/* What is due can have been a hold of no length, when there was room. */
+bool frontier_try_late(struct frontier *frontier, uint32_t at, uint32_t slot);
+/* Put everything that can happen before `due` behind the configuration `at` of `now`. */
+void frontier_expand(struct frontier *frontier, uint32_t at, uint32_t due, uint32_t *first_open);
+/* Put the scratch configuration into `set`. An item that is new or better is still to expand. */
+void frontier_put(struct frontier *frontier, struct config_set *set, uint32_t *first_open);
 
 #endif

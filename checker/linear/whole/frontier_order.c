@@ -23,15 +23,17 @@ void frontier_write_order(struct frontier *frontier)
         whole->order[count - 1 - i] = swapped;
     }
     whole->order_count = count;
-    size_t *next = frontier_take(frontier, 2 * frontier->someone_count * sizeof *next);
+    size_t *next = frontier_take(frontier, UNKNOWN_KINDS * frontier->someone_count * sizeof *next);
     for (size_t i = 0; i < count && next != NULL; i++) {
         if (whole->order[i] < whole->count) {
             continue;
         }
         size_t wanted = whole->order[i] - whole->count;
-        uint8_t kind = wanted % 2 == 1 ? OPERATION_MAYBE_FREE : OPERATION_MAYBE_TAKE;
+        static const uint8_t kinds[UNKNOWN_KINDS] = {OPERATION_MAYBE_TAKE, OPERATION_MAYBE_FREE,
+                                                     OPERATION_MAYBE_EXTEND};
+        uint8_t kind = kinds[wanted % UNKNOWN_KINDS];
         size_t operation = next[wanted];
-        while (frontier->owners[operation] != wanted / 2 ||
+        while (frontier->owners[operation] != wanted / UNKNOWN_KINDS ||
                whole->operations[operation].kind != kind) {
             operation++;
             ASSERT(operation < whole->count);

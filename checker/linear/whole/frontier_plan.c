@@ -4,6 +4,7 @@
 #include "base/assert.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_returns(const void *left, const void *right, void *context)
 {
@@ -52,12 +53,35 @@ static uint32_t someone_of(struct frontier *frontier, struct table *table, uint3
     return frontier->someone_count++;
 }
 
+static bool is_leased(const struct frontier *frontier)
+{
+    return frontier->rules.options->model == LINEAR_LEASE;
+}
+
+/* What all operations together say. */
+static void learn(struct frontier *frontier, const struct operation *operation)
+{
+    bool seen = operation->kind == OPERATION_BUSY || operation->kind == OPERATION_SEEN_HELD;
+    bool early = is_leased(frontier) && operation->kind == OPERATION_TAKE &&
+                 operation->until < operation->returned;
+    frontier->observed = frontier->observed || seen;
+    frontier->seen_free = frontier->seen_free || operation->kind == OPERATION_SEEN_FREE ||
+                          operation->kind == OPERATION_NOT_HELD;
+    frontier->nests = frontier->nests || seen || operation->kind == OPERATION_SEEN_OWNER ||
+                      operation->kind == OPERATION_EXTEND ||
+                      (frontier->rules.fenced && operation->fence != 0);
+    frontier->early = frontier->early || early;
+    frontier->whole->entangled = frontier->whole->entangled || early;
+    frontier->optional =
+        frontier->optional || (is_leased(frontier) && operation->kind == OPERATION_MAYBE_TAKE);
+}
+
 static void name_owners(struct frontier *frontier)
 {
     struct table table = {0};
     struct whole *whole = frontier->whole;
     uint8_t model = whole->options->model;
-    frontier->late = !whole->options->order && (model == LINEAR_OWNER || model == LINEAR_REENTRANT);
+    whole->entangled = false;
     for (size_t i = 0; i < whole->count && !frontier->exhausted; i++) {
         struct operation *operation = &whole->operations[i];
         frontier->owners[i] = someone_of(frontier, &table, operation->identity);
@@ -65,19 +89,79 @@ static void name_owners(struct frontier *frontier)
         struct someone *owner = &frontier->someone[frontier->owners[i]];
         bool unknown = operation_is_unknown(operation);
         owner->events += unknown ? 1 : 2;
-        frontier->late = frontier->late && operation->called > owner->busy;
+        whole->entangled = whole->entangled || operation->called <= owner->busy;
         owner->busy =
             unknown || operation->returned < owner->busy ? owner->busy : operation->returned;
         owner->uncertain = owner->uncertain || unknown;
-        owner->for_good = is_mutex(frontier) || whole->options->model == LINEAR_SEMAPHORE ||
-                          whole->options->order;
-        frontier->observed = frontier->observed || operation->kind == OPERATION_BUSY ||
-                             operation->kind == OPERATION_SEEN_HELD;
-        frontier->nests = frontier->nests || frontier->observed ||
-                          operation->kind == OPERATION_SEEN_OWNER || operation->fence != 0;
+        learn(frontier, operation);
     }
-    frontier->late = frontier->late && !frontier->nests;
+    for (uint32_t i = 0; i < frontier->someone_count; i++) {
+        bool exact = model == LINEAR_LEASE_EXACT && frontier->way == FRONTIER_FULL;
+        frontier->someone[i].for_good = is_mutex(frontier) || exact || whole->options->order ||
+                                        (frontier->optional && frontier->observed);
+    }
+    bool seen = frontier->nests || frontier->seen_free;
+    frontier->rules.timed =
+        frontier->rules.timed || (seen && (frontier->optional || frontier->early));
     table_release(&table);
+}
+
+/* When the unknown operations of each identity were called, by kind, in order. */
+static void list_unknown(struct frontier *frontier)
+{
+    const struct whole *whole = frontier->whole;
+    uint32_t place = 0;
+    for (size_t i = 0; i < whole->count; i++) {
+        if (is_counted(frontier, &whole->operations[i])) {
+            frontier->someone[frontier->owners[i]].called[unknown_kind(&whole->operations[i])]++;
+            place++;
+        }
+    }
+    frontier->unknown_calls = frontier_take(frontier, (place + 1) * sizeof(int64_t));
+    place = 0;
+    for (uint32_t i = 0; i < frontier->someone_count; i++) {
+        for (int kind = 0; kind < UNKNOWN_KINDS; kind++) {
+            frontier->someone[i].first[kind] = place;
+            place += frontier->someone[i].called[kind];
+            frontier->someone[i].called[kind] = 0;
+        }
+    }
+    for (size_t i = 0; i < whole->count && !frontier->exhausted; i++) {
+        const struct operation *operation = &whole->operations[i];
+        struct someone *who = &frontier->someone[frontier->owners[i]];
+        if (is_counted(frontier, operation)) {
+            enum unknown_kind kind = unknown_kind(operation);
+            frontier->unknown_calls[who->first[kind] + who->called[kind]++] = operation->called;
+        }
+    }
+    for (uint32_t i = 0; i < frontier->someone_count; i++) {
+        memset(frontier->someone[i].called, 0, sizeof frontier->someone[i].called);
+    }
+}
+
+/* From where on a release of a lease says nothing: the promised end of some acquire of its caller,
+ * asked for before it returned and not refused, is reached. */
+static void note_ends(struct frontier *frontier)
+{
+    struct whole *whole = frontier->whole;
+    size_t call = 0;
+    for (uint32_t i = 0; i < frontier->someone_count; i++) {
+        frontier->someone[i].busy = POSITION_NEVER;
+    }
+    for (size_t i = 0; i < frontier->return_count; i++) {
+        uint32_t returned = frontier->by_return[i];
+        for (; call < whole->count &&
+               whole->operations[call].called <= whole->operations[returned].returned;
+             call++) {
+            const struct operation *take = &whole->operations[call];
+            struct someone *who = &frontier->someone[frontier->owners[call]];
+            bool takes = take->kind == OPERATION_TAKE || take->kind == OPERATION_MAYBE_TAKE;
+            who->busy = takes && take->until < who->busy ? take->until : who->busy;
+        }
+        if (whole->operations[returned].kind == OPERATION_FREE) {
+            whole->operations[returned].until = frontier->someone[frontier->owners[returned]].busy;
+        }
+    }
 }
 
 /* How many pending operations and counters there are at most at a time. */
@@ -106,7 +190,7 @@ static void size_configs(struct frontier *frontier)
         }
         struct someone *owner = &frontier->someone[frontier->owners[i]];
         owner->left--;
-        if (!operation_is_unknown(operation)) {
+        if (!is_counted(frontier, operation)) {
             pending++;
         } else if (owner->track == NO_TRACK) {
             tracked++;
@@ -148,14 +232,19 @@ void frontier_prepare(struct frontier *frontier)
         return;
     }
     name_owners(frontier);
+    list_unknown(frontier);
+    if (is_leased(frontier)) {
+        note_ends(frontier);
+    }
     size_configs(frontier);
     uint32_t slots = 64 * frontier->slot_words;
     frontier->slot_operation = frontier_take(frontier, slots * sizeof *frontier->slot_operation);
     frontier->slots_used =
         frontier_take(frontier, frontier->slot_words * sizeof *frontier->slots_used);
+    frontier->kept = frontier_take(frontier, frontier->slot_words * sizeof *frontier->kept);
     frontier->track_owner =
         frontier_take(frontier, frontier->track_count * sizeof *frontier->track_owner);
-    uint32_t words = frontier->slot_words + frontier->track_count;
+    uint32_t words = frontier->slot_words + 2 * frontier->track_count;
     frontier->scratch = frontier_take(frontier, config_bytes(words));
     if (frontier->exhausted) {
         return;
@@ -165,9 +254,12 @@ void frontier_prepare(struct frontier *frontier)
     }
     frontier->now.words = frontier->next.words = words;
     frontier->now.key_words = frontier->next.key_words = frontier->slot_words;
+    frontier->now.holders = frontier->next.holders = frontier->rules.room;
     frontier->now.bytes_max = frontier->next.bytes_max = frontier->whole->options->bytes_max / 2;
     uint32_t at;
     frontier->scratch->trail = UINT32_MAX;
     frontier->scratch->free_at = INT64_MIN;
+    frontier->scratch->state.now = frontier->rules.timed ? INT64_MIN / 4 : 0;
+    frontier->scratch->state.end = POSITION_NEVER;
     frontier->exhausted = !config_set_put(&frontier->now, frontier->scratch, &at);
 }

@@ -9,9 +9,8 @@ struct walk {
     uint32_t holders;
     int64_t fence, highest;
     /* Of leases only. */
-    const struct operation **take; /* by identity: the grant, once it is in the order */
-    const struct operation **free; /* by identity: the release that succeeded */
     const struct operation *holder;
+    int64_t end; /* of the holder's promise */
     int64_t now; /* the earliest time of what comes next */
 };
 
@@ -59,48 +58,63 @@ static bool walk_free(struct walk *walk, uint32_t identity)
 /* ---- leases: each operation happens as early as it can, for no lease's end waits for that ------
  */
 
-/* From when on the lease may be over. A release that succeeded in time shows that it was not, and a
- * promise that was over before it arrived held for no known time. */
-static int64_t lease_end(const struct walk *walk, const struct operation *take)
+/* Wait until the lease may be over; false if it never is. */
+static bool lease_wait(struct walk *walk)
 {
-    const struct operation *free = walk->free[take->identity];
-    bool in_time =
-        free != NULL && (free->returned <= take->until || free->returned <= take->returned);
-    if (take->kind == OPERATION_MAYBE_TAKE || in_time) {
-        return POSITION_NEVER;
+    bool silent = walk->options->model == LINEAR_LEASE_REFRESHED;
+    if (walk->end == POSITION_NEVER) {
+        return silent;
     }
-    bool early = free != NULL && free->called < take->returned;
-    return take->until < take->returned && !early ? take->called : take->until;
+    walk->now = walk->end > walk->now ? walk->end : walk->now;
+    return true;
 }
 
-/* Wait until the lease may be over; false if it never is. */
-static bool lease_wait(struct walk *walk, const struct operation *take)
+static void lease_begin(struct walk *walk, const struct operation *take)
 {
-    int64_t end = lease_end(walk, take);
-    walk->now = end > walk->now ? end : walk->now;
-    return end != POSITION_NEVER;
+    bool over = walk->options->model == LINEAR_LEASE && take->until < walk->now;
+    walk->holder = over ? NULL : take;
+    walk->end = take->until;
+}
+
+/* Whether the release says nothing: an end that was promised to its caller is reached. */
+static bool lease_says_nothing(struct walk *walk, const struct operation *release)
+{
+    if (walk->options->model != LINEAR_LEASE || release->kind != OPERATION_FREE ||
+        release->until > release->returned) {
+        return false;
+    }
+    walk->now = release->until > walk->now ? release->until : walk->now;
+    return true;
 }
 
 static bool lease_step(struct walk *walk, const struct operation *operation)
 {
-    bool mine = walk->holder != NULL && walk->holder->identity == operation->identity;
-    const struct operation *take = walk->take[operation->identity];
     walk->now = operation->called > walk->now ? operation->called : walk->now;
+    bool over = walk->options->model == LINEAR_LEASE && walk->end < walk->now;
+    walk->holder = over ? NULL : walk->holder;
+    bool mine = walk->holder != NULL && walk->holder->identity == operation->identity;
     bool legal = false;
     switch ((enum operation_kind)operation->kind) {
     case OPERATION_TAKE:
     case OPERATION_MAYBE_TAKE:
-        legal = walk->holder == NULL || lease_wait(walk, walk->holder);
-        walk->holder = operation;
-        walk->take[operation->identity] = operation;
+        legal = walk->holder == NULL || lease_wait(walk);
+        lease_begin(walk, operation);
         break;
     case OPERATION_FREE:
     case OPERATION_MAYBE_FREE:
-        legal = mine || (take != NULL && lease_wait(walk, take));
+        legal = mine || lease_says_nothing(walk, operation);
         walk->holder = mine ? NULL : walk->holder;
         break;
+    case OPERATION_EXTEND:
+    case OPERATION_MAYBE_EXTEND:
+        legal = mine;
+        if (walk->end == POSITION_NEVER ||
+            (operation->until != POSITION_NEVER && operation->until > walk->end)) {
+            walk->end = operation->until;
+        }
+        break;
     case OPERATION_NOT_HELD:
-        legal = !mine || lease_wait(walk, walk->holder);
+        legal = !mine || lease_wait(walk);
         walk->holder = mine ? NULL : walk->holder;
         break;
     case OPERATION_BUSY:
@@ -108,7 +122,7 @@ static bool lease_step(struct walk *walk, const struct operation *operation)
         legal = walk->holder != NULL;
         break;
     case OPERATION_SEEN_FREE:
-        legal = walk->holder == NULL || lease_wait(walk, walk->holder);
+        legal = walk->holder == NULL || lease_wait(walk);
         walk->holder = NULL;
         break;
     case OPERATION_SEEN_OWNER:
@@ -120,24 +134,27 @@ static bool lease_step(struct walk *walk, const struct operation *operation)
     return legal && walk->now <= operation->returned;
 }
 
-static bool walk_leases(struct walk *walk, const struct whole *whole, struct arena *arena,
-                        uint32_t identities)
+/* There is no place for one who holds `mine` times. */
+static bool is_refused(const struct walk *walk, uint32_t mine)
 {
-    walk->now = INT64_MIN;
-    walk->take = arena_take(arena, identities * sizeof(const struct operation *));
-    walk->free = arena_take(arena, identities * sizeof(const struct operation *));
-    for (size_t i = 0; i < whole->count && walk->free != NULL; i++) {
-        if (whole->operations[i].kind == OPERATION_FREE) {
-            walk->free[whole->operations[i].identity] = &whole->operations[i];
-        }
+    const struct linear_options *options = walk->options;
+    bool nests = options->model == LINEAR_REENTRANT || options->model == LINEAR_REENTRANT_FENCED;
+    if (nests && mine > 0) {
+        return options->depth_max > 0 && mine >= options->depth_max;
     }
-    return walk->take != NULL && walk->free != NULL;
+    return walk->holders >= (options->model == LINEAR_SEMAPHORE ? options->permits : 1);
 }
 
 static bool walk_step(struct walk *walk, const struct operation *operation)
 {
-    if (walk->options->model == LINEAR_LEASE) {
+    uint8_t model = walk->options->model;
+    if (model == LINEAR_LEASE || model == LINEAR_LEASE_REFRESHED) {
         return lease_step(walk, operation);
+    }
+    if (model == LINEAR_TOKENS) {
+        bool grows = operation->fence == 0 || operation->fence > walk->highest;
+        walk->highest = operation->fence == 0 ? walk->highest : operation->fence;
+        return grows;
     }
     uint32_t mine = walk->held[operation->identity];
     switch ((enum operation_kind)operation->kind) {
@@ -148,10 +165,7 @@ static bool walk_step(struct walk *walk, const struct operation *operation)
     case OPERATION_MAYBE_FREE:
         return walk_free(walk, operation->identity);
     case OPERATION_BUSY:
-        return walk->holders >=
-                   (walk->options->model == LINEAR_SEMAPHORE ? walk->options->permits : 1) &&
-               (mine == 0 || (walk->options->model != LINEAR_REENTRANT &&
-                              walk->options->model != LINEAR_REENTRANT_FENCED));
+        return is_refused(walk, mine);
     case OPERATION_NOT_HELD:
         return mine == 0;
     case OPERATION_SEEN_FREE:
@@ -160,6 +174,8 @@ static bool walk_step(struct walk *walk, const struct operation *operation)
         return walk->holders > 0;
     case OPERATION_SEEN_OWNER:
         return mine > 0;
+    case OPERATION_EXTEND:
+    case OPERATION_MAYBE_EXTEND:
     case OPERATION_KINDS:
         break;
     }
@@ -180,9 +196,7 @@ bool order_holds(const struct whole *whole)
     walk.held = arena_take(&arena, identities * sizeof *walk.held);
     bool *seen = arena_take(&arena, whole->count + 1);
     bool holds = walk.held != NULL && seen != NULL;
-    if (walk.options->model == LINEAR_LEASE) {
-        holds = holds && walk_leases(&walk, whole, &arena, identities);
-    }
+    walk.now = INT64_MIN;
     int64_t latest_call = INT64_MIN;
     for (size_t i = 0; i < whole->order_count && holds; i++) {
         const struct operation *operation = &whole->operations[whole->order[i]];

@@ -3,9 +3,22 @@
 
 #include "base/assert.h"
 
+struct state_rules state_rules(const struct linear_options *options)
+{
+    uint8_t model = options->model;
+    return (struct state_rules){
+        .options = options,
+        .room = model == LINEAR_SEMAPHORE ? options->permits : 1,
+        .nests = model == LINEAR_REENTRANT || model == LINEAR_REENTRANT_FENCED,
+        .fenced = model == LINEAR_FENCED || model == LINEAR_REENTRANT_FENCED,
+        .timed = model == LINEAR_LEASE_EXACT,
+        .due = POSITION_NEVER,
+    };
+}
+
 bool state_is_held_by(const struct lock_state *state, uint32_t identity)
 {
-    for (int i = 0; i < STATE_HOLDERS_MAX; i++) {
+    for (int i = 0; i < STATE_HOLDERS_MAX && state->holders[i] != HOLDER_NOBODY; i++) {
         if (state->holders[i] == identity) {
             return true;
         }
@@ -13,7 +26,7 @@ bool state_is_held_by(const struct lock_state *state, uint32_t identity)
     return false;
 }
 
-static uint32_t holder_count(const struct lock_state *state)
+uint32_t state_holder_count(const struct lock_state *state)
 {
     uint32_t count = 0;
     while (count < STATE_HOLDERS_MAX && state->holders[count] != HOLDER_NOBODY) {
@@ -24,7 +37,7 @@ static uint32_t holder_count(const struct lock_state *state)
 
 static void holder_add(struct lock_state *state, uint32_t identity)
 {
-    uint32_t at = holder_count(state);
+    uint32_t at = state_holder_count(state);
     ASSERT(at < STATE_HOLDERS_MAX);
     while (at > 0 && state->holders[at - 1] > identity) {
         state->holders[at] = state->holders[at - 1];
@@ -40,108 +53,297 @@ static void holder_remove(struct lock_state *state, uint32_t identity)
         at++;
         ASSERT(at < STATE_HOLDERS_MAX);
     }
-    for (; at + 1 < STATE_HOLDERS_MAX; at++) {
+    for (; at + 1 < STATE_HOLDERS_MAX && state->holders[at] != HOLDER_NOBODY; at++) {
         state->holders[at] = state->holders[at + 1];
     }
     state->holders[STATE_HOLDERS_MAX - 1] = HOLDER_NOBODY;
 }
 
-static bool is_reentrant(const struct linear_options *options)
+void state_rename(struct lock_state *state, uint32_t identity, uint32_t other)
 {
-    return options->model == LINEAR_REENTRANT || options->model == LINEAR_REENTRANT_FENCED;
+    ASSERT(other != HOLDER_NOBODY);
+    holder_remove(state, identity);
+    holder_add(state, other);
 }
 
-static bool is_fenced(const struct linear_options *options)
+/* ---- exact leases: when it was granted is narrowed down by what needs it ------------------------
+ */
+
+/* Times without bound stay far from overflow. */
+#define TIME_FAR (INT64_MAX / 4)
+
+static int64_t time_called(const struct operation *operation)
 {
-    return options->model == LINEAR_FENCED || options->model == LINEAR_REENTRANT_FENCED;
+    return operation->called / 2 - (operation->called % 2 < 0 ? 1 : 0);
 }
 
-static uint32_t permits_of(const struct linear_options *options)
+static int64_t time_returned(const struct operation *operation)
 {
-    return options->model == LINEAR_SEMAPHORE ? options->permits : 1;
+    if (operation->returned == POSITION_NEVER) {
+        return TIME_FAR;
+    }
+    int64_t before = operation->returned - 1;
+    return before / 2 - (before % 2 < 0 ? 1 : 0);
 }
 
-static bool apply_take(struct lock_state *state, const struct linear_options *options,
-                       uint32_t identity, int64_t fence)
+static int64_t later(int64_t a, int64_t b)
 {
-    bool again = is_reentrant(options) && state_is_held_by(state, identity);
-    if (!again && holder_count(state) >= permits_of(options)) {
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool is_exact(const struct state_rules *rules)
+{
+    return rules->options->model == LINEAR_LEASE_EXACT;
+}
+
+/* Something happens that needs the lock to be held still. */
+static bool exact_held(struct lock_state *state, const struct state_rules *rules,
+                       const struct operation *operation)
+{
+    int64_t most = rules->options->ttl_ns + rules->options->drift_ns;
+    state->now = later(later(state->now, time_called(operation)), state->low);
+    state->low = later(state->low, state->now - most);
+    state->high = earlier(state->high, time_returned(operation));
+    return state->low <= state->high && state->now <= time_returned(operation);
+}
+
+/* The server counts from some time that fits both the grant before and the extension. */
+static bool exact_extend(struct lock_state *state, const struct state_rules *rules,
+                         const struct operation *operation)
+{
+    int64_t most = rules->options->ttl_ns + rules->options->drift_ns;
+    int64_t low = later(later(state->low, state->now), time_called(operation));
+    int64_t high = earlier(state->high + most, time_returned(operation));
+    state->low = state->now = low;
+    state->high = high;
+    return low <= high;
+}
+
+static bool exact_take(struct lock_state *state, const struct operation *operation)
+{
+    state->low = state->now = later(state->now, time_called(operation));
+    state->high = time_returned(operation);
+    return state->low <= state->high;
+}
+
+/* It happens whoever holds the lock, if anybody does. */
+static bool exact_pass(struct lock_state *state, const struct operation *operation)
+{
+    bool held = state->holders[0] != HOLDER_NOBODY;
+    state->now = later(state->now, time_called(operation));
+    state->high = held ? earlier(state->high, time_returned(operation)) : 0;
+    return state->now <= time_returned(operation) && (!held || state->low <= state->high);
+}
+
+static void leave_free(struct lock_state *state, const struct state_rules *rules)
+{
+    if (is_exact(rules)) {
+        state->now = later(state->now, state->low);
+    }
+    state->low = state->high = 0;
+    state->end = POSITION_NEVER;
+}
+
+bool state_expire(struct lock_state *state, const struct state_rules *rules)
+{
+    int64_t due = rules->due;
+    uint8_t model = rules->options->model;
+    if (state->holders[0] == HOLDER_NOBODY) {
         return false;
     }
-    if (again && options->depth_max > 0 && state->depth >= options->depth_max) {
-        return false;
-    }
-    if (is_fenced(options) && fence != 0) {
-        bool same = again && state->fence == fence;
-        bool grows = fence > state->highest && (!again || state->fence == 0);
-        if (!same && !grows) {
+    if (model == LINEAR_LEASE_EXACT) {
+        int64_t over = state->low + rules->options->ttl_ns;
+        state->now = later(state->now, over);
+        state->low = over;
+        if (state->now > (due == POSITION_NEVER ? TIME_FAR : (due - 1) / 2)) {
             return false;
         }
-        state->fence = fence;
-        state->highest = grows ? fence : state->highest;
-    } else if (!again) {
-        state->fence = 0;
+    } else if ((model == LINEAR_LEASE && state->end == POSITION_NEVER) ||
+               (model != LINEAR_LEASE && model != LINEAR_LEASE_REFRESHED) ||
+               (state->end != POSITION_NEVER && state->end > due)) {
+        return false;
+    } else if (rules->timed && state->end != POSITION_NEVER) {
+        state->now = later(state->now, state->end);
     }
-    if (is_reentrant(options)) {
+    state->holders[0] = HOLDER_NOBODY;
+    leave_free(state, rules);
+    return true;
+}
+
+/* A lease is over when what is called behind its end happens. */
+static void pass_time(struct lock_state *state, const struct state_rules *rules,
+                      const struct operation *operation)
+{
+    if (rules->options->model != LINEAR_LEASE) {
+        return;
+    }
+    if (rules->timed) {
+        state->now = later(state->now, operation->called);
+    }
+    bool over = state->end < (rules->timed ? state->now : operation->called);
+    if (state->holders[0] != HOLDER_NOBODY && over) {
+        state->holders[0] = HOLDER_NOBODY;
+        leave_free(state, rules);
+    }
+}
+
+/* ---- one operation ------------------------------------------------------------------------------
+ */
+
+static bool take_fence(struct lock_state *state, int64_t fence, bool again)
+{
+    if (fence == 0) {
+        state->fence = again ? state->fence : 0;
+        return true;
+    }
+    bool same = again && state->fence == fence;
+    bool grows = fence > state->highest && (!again || state->fence == 0);
+    state->fence = fence;
+    state->highest = grows ? fence : state->highest;
+    return same || grows;
+}
+
+static bool apply_take(struct lock_state *state, const struct state_rules *rules,
+                       const struct operation *operation)
+{
+    bool again = rules->nests && state_is_held_by(state, operation->identity);
+    if (!again && state_holder_count(state) >= rules->room) {
+        return false;
+    }
+    if (again && rules->options->depth_max > 0 && state->depth >= rules->options->depth_max) {
+        return false;
+    }
+    if (rules->fenced && !take_fence(state, operation->fence, again)) {
+        return false;
+    }
+    if (is_exact(rules) && !exact_take(state, operation)) {
+        return false;
+    }
+    if (rules->nests) {
         state->depth = again ? state->depth + 1 : 1;
     }
-    if (!again) {
-        holder_add(state, identity);
+    bool over = rules->options->model == LINEAR_LEASE &&
+                operation->until < (rules->timed ? state->now : operation->called);
+    if (!again && !over) {
+        holder_add(state, operation->identity);
+        state->end = operation->until;
     }
     return true;
 }
 
-static bool apply_free(struct lock_state *state, const struct linear_options *options,
-                       uint32_t identity)
+static bool apply_free(struct lock_state *state, const struct state_rules *rules,
+                       const struct operation *operation)
 {
-    if (options->model == LINEAR_MUTEX) {
+    uint32_t identity = operation->identity;
+    if (rules->options->model == LINEAR_MUTEX) {
         identity = state->holders[0];
     }
     if (identity == HOLDER_NOBODY || !state_is_held_by(state, identity)) {
+        bool says_nothing =
+            rules->options->model == LINEAR_LEASE && operation->kind == OPERATION_FREE &&
+            operation->until <= operation->returned && operation->until <= rules->due;
+        if (says_nothing && rules->timed) {
+            state->now = later(state->now, operation->until);
+        }
+        return says_nothing;
+    }
+    if (is_exact(rules) && !exact_held(state, rules, operation)) {
         return false;
     }
-    if (is_reentrant(options) && state->depth > 1) {
+    if (rules->nests && state->depth > 1) {
         state->depth--;
         return true;
     }
     holder_remove(state, identity);
+    leave_free(state, rules);
     state->depth = 0;
     state->fence = 0;
     return true;
 }
 
-/* A refused acquire found no place for itself. */
-static bool is_busy(const struct lock_state *state, const struct linear_options *options,
-                    uint32_t identity)
+static bool apply_extend(struct lock_state *state, const struct state_rules *rules,
+                         const struct operation *operation)
 {
-    bool again = is_reentrant(options) && state_is_held_by(state, identity);
-    return !again && holder_count(state) >= permits_of(options);
+    if (!state_is_held_by(state, operation->identity)) {
+        return false;
+    }
+    /* What was promised before stays promised. */
+    if (state->end == POSITION_NEVER ||
+        (operation->until != POSITION_NEVER && operation->until > state->end)) {
+        state->end = operation->until;
+    }
+    return !is_exact(rules) || exact_extend(state, rules, operation);
 }
 
-bool state_apply(struct lock_state *state, const struct linear_options *options,
-                 const struct operation *operation)
+/* What is seen, of itself; `held`: that somebody holds is what it needs. */
+static bool see(const struct lock_state *state, const struct state_rules *rules,
+                const struct operation *operation, bool *held)
 {
-    bool held = state->holders[0] != HOLDER_NOBODY;
-    bool blind = options->model == LINEAR_MUTEX;
+    bool blind = rules->options->model == LINEAR_MUTEX;
+    bool mine = state_is_held_by(state, operation->identity);
+    bool any = state->holders[0] != HOLDER_NOBODY;
+    *held = false;
     switch ((enum operation_kind)operation->kind) {
+    case OPERATION_BUSY: /* it found no place for itself */
+        *held = true;
+        if (rules->nests && mine) {
+            return rules->options->depth_max > 0 && state->depth >= rules->options->depth_max;
+        }
+        return state_holder_count(state) >= rules->room;
+    case OPERATION_NOT_HELD:
+        return blind ? !any : !mine;
+    case OPERATION_SEEN_FREE:
+        return !any;
+    case OPERATION_SEEN_HELD:
+        *held = true;
+        return any;
+    case OPERATION_SEEN_OWNER:
+        *held = true;
+        return blind ? any : mine;
     case OPERATION_TAKE:
     case OPERATION_MAYBE_TAKE:
-        return apply_take(state, options, operation->identity, operation->fence);
     case OPERATION_FREE:
     case OPERATION_MAYBE_FREE:
-        return apply_free(state, options, operation->identity);
-    case OPERATION_BUSY:
-        return is_busy(state, options, operation->identity);
-    case OPERATION_NOT_HELD:
-        return blind ? !held : !state_is_held_by(state, operation->identity);
-    case OPERATION_SEEN_FREE:
-        return !held;
-    case OPERATION_SEEN_HELD:
-        return held;
-    case OPERATION_SEEN_OWNER:
-        return blind ? held : state_is_held_by(state, operation->identity);
+    case OPERATION_EXTEND:
+    case OPERATION_MAYBE_EXTEND:
     case OPERATION_KINDS:
         break;
     }
     UNREACHABLE();
+}
+
+bool state_apply(struct lock_state *state, const struct state_rules *rules,
+                 const struct operation *operation)
+{
+    bool held = false;
+    pass_time(state, rules, operation);
+    switch ((enum operation_kind)operation->kind) {
+    case OPERATION_TAKE:
+    case OPERATION_MAYBE_TAKE:
+        return apply_take(state, rules, operation);
+    case OPERATION_FREE:
+    case OPERATION_MAYBE_FREE:
+        return apply_free(state, rules, operation);
+    case OPERATION_EXTEND:
+    case OPERATION_MAYBE_EXTEND:
+        return apply_extend(state, rules, operation);
+    case OPERATION_BUSY:
+    case OPERATION_NOT_HELD:
+    case OPERATION_SEEN_FREE:
+    case OPERATION_SEEN_HELD:
+    case OPERATION_SEEN_OWNER:
+        break;
+    case OPERATION_KINDS:
+        UNREACHABLE();
+    }
+    if (!see(state, rules, operation, &held)) {
+        return false;
+    }
+    return !is_exact(rules) ||
+           (held ? exact_held(state, rules, operation) : exact_pass(state, operation));
 }

@@ -5,7 +5,7 @@
 #include "checker/linear/whole/log.h"
 
 enum {
-    STATE_HOLDERS_MAX = 8, /* of a semaphore that is searched */
+    STATE_HOLDERS_MAX = 32, /* of a semaphore that is searched */
 };
 
 /* Holders without a name of their own; names of others are small. */
@@ -13,17 +13,44 @@ enum {
 #define HOLDER_GHOST   (UINT32_MAX - 1) /* an unknown acquire that an unknown release may end */
 #define HOLDER_ETERNAL (UINT32_MAX - 2) /* an unknown acquire that nothing can end */
 
+/*
+ * Times are those of the operations' positions. An exact lease was granted at some time in
+ * [low, high], which what follows narrows down; nothing more can happen before `now`, there and
+ * where some promise was over before it arrived (`now` stays 0 elsewhere). `now` is never behind
+ * what is due, so that a place in the order is a time as well.
+ */
 struct lock_state {
+    int64_t low, high;
+    int64_t now;
     int64_t fence;                       /* of the holder, 0 if unknown */
     int64_t highest;                     /* of all grants */
+    int64_t end;                         /* leases: promised, POSITION_NEVER if nothing is */
     uint32_t depth;                      /* reentrant */
     uint32_t holders[STATE_HOLDERS_MAX]; /* sorted; those behind the last are HOLDER_NOBODY */
 };
 
-/* Apply what `kind` by `identity` does; false, and no change, if the state does not allow it. */
-bool state_apply(struct lock_state *state, const struct linear_options *options,
+/* What the model makes of a lock, once and for all. */
+struct state_rules {
+    const struct linear_options *options;
+    uint32_t room; /* for holders */
+    bool nests;    /* an owner may acquire again */
+    bool fenced;
+    bool timed;  /* `now` counts */
+    int64_t due; /* nothing happens later than this for now: something else is due */
+};
+
+struct state_rules state_rules(const struct linear_options *options);
+
+/* Apply what `kind` by `identity` does; false, and an undefined state, if it is not allowed. */
+bool state_apply(struct lock_state *state, const struct state_rules *rules,
                  const struct operation *operation);
 
+/* The holder's lease ends by itself by the time that something is due; false if it cannot. */
+bool state_expire(struct lock_state *state, const struct state_rules *rules);
+
 bool state_is_held_by(const struct lock_state *state, uint32_t identity);
+uint32_t state_holder_count(const struct lock_state *state);
+/* Another stands in the place of a holder. */
+void state_rename(struct lock_state *state, uint32_t identity, uint32_t other);
 
 #endif

@@ -8,6 +8,9 @@ static enum whole_verdict judge_fast(struct whole *whole)
     if (whole->options->model == LINEAR_LEASE_EXACT) {
         return exact_judge(whole);
     }
+    if (whole->options->model == LINEAR_TOKENS) {
+        return tokens_judge(whole);
+    }
     if (whole->options->model == LINEAR_MUTEX) {
         return toggle_judge(whole);
     }
@@ -24,11 +27,6 @@ static enum whole_verdict judge_fast(struct whole *whole)
     return verdict;
 }
 
-static enum whole_verdict search(struct whole *whole)
-{
-    return whole->options->model == LINEAR_LEASE ? lease_judge(whole) : frontier_judge(whole);
-}
-
 enum whole_verdict whole_judge(struct whole *whole, bool *searched)
 {
     enum linear_engine engine = whole->options->engine;
@@ -38,7 +36,7 @@ enum whole_verdict whole_judge(struct whole *whole, bool *searched)
     }
     *searched = verdict == WHOLE_NOT_FOR_ME && engine != LINEAR_ENGINE_FAST;
     if (*searched) {
-        return search(whole);
+        return frontier_judge(whole);
     }
     if (verdict == WHOLE_NOT_FOR_ME) {
         whole->limit = LINEAR_LIMIT_MODEL;
@@ -50,7 +48,7 @@ enum whole_verdict whole_judge(struct whole *whole, bool *searched)
 static enum whole_verdict judge_few(struct whole *whole)
 {
     enum whole_verdict verdict = judge_fast(whole);
-    return verdict == WHOLE_NOT_FOR_ME ? search(whole) : verdict;
+    return verdict == WHOLE_NOT_FOR_ME ? frontier_judge(whole) : verdict;
 }
 
 void whole_refine(struct whole *whole)

@@ -14,7 +14,8 @@ struct whole {
     struct linear_finding finding; /* of an illegal history */
     uint8_t limit;                 /* enum linear_limit, of an unknown one */
     uint64_t frontier_peak;
-    size_t *order; /* if options->order and legal: indices of operations; room for `count` */
+    bool entangled; /* the frontier engine found that an identity does several things at a time */
+    size_t *order;  /* if options->order and legal: indices of operations; room for `count` */
     size_t order_count;
 };
 
@@ -27,11 +28,11 @@ void whole_refine(struct whole *whole);
 /* The frontier engine: decides any history of a lock (frontier_inside.h). */
 enum whole_verdict frontier_judge(struct whole *whole);
 
-/* Leases with a promised end, where their holds cannot be told apart as events arrive. */
-enum whole_verdict lease_judge(struct whole *whole);
-
 /* Leases that the server ends by itself (P2b). */
 enum whole_verdict exact_judge(struct whole *whole);
+
+/* A service of monotonic tokens. */
+enum whole_verdict tokens_judge(struct whole *whole);
 
 /* A mutex without observers (P3, with its order), and a semaphore whose grants can be told apart.
  */
