@@ -85,5 +85,6 @@ void story_blame_why(const struct story_cause *cause, struct text *text);
 
 /* A pattern that the titles of one kind of cause share: numbers are left out. */
 void story_pattern(const struct story_cause *cause, struct text *text);
+void story_pattern_of(const char *title, struct text *text);
 
 #endif

@@ -72,6 +72,9 @@ void story_tell_grant(struct story_cast *cast, struct drafts *drafts,
 void story_tell_faults(struct story_cast *cast, struct drafts *drafts);
 void story_add_fault(struct story_cause *cause, int32_t fault);
 
+/* story_faults.c: what stood in the way of what was asked: lost replies, a latency, a refusal. */
+void story_tell_ways(struct story_cast *cast, struct drafts *drafts);
+
 /* story_keys.c: how a claim's keys went before event `before`. */
 void story_tell_ends(struct story_cast *cast, struct drafts *drafts,
                      const struct ledger_claim *claim, uint64_t before);

@@ -197,6 +197,7 @@ static void tell_end(struct story_cast *cast, struct drafts *drafts, const struc
     }
     if (end->fault != HISTORY_NO_FAULT) {
         text_add(text, " (fault %d)", end->fault + 1);
+        story_add_fault(cast->cause, end->fault);
     }
     text_add(text, "%s", ends->breaks ? "; the majority is broken" : "");
 }

@@ -150,12 +150,6 @@ static void tell_damage(struct story_cast *cast, struct drafts *drafts)
     text_add(&draft->label, lost ? "update lost" : "stale write accepted");
 }
 
-static bool is_refusal(const struct history_event *event)
-{
-    return event->kind == HISTORY_OP && event->type == HISTORY_FAIL &&
-           (event->cause == CAUSE_STALE_FENCE || event->cause == CAUSE_OTHER_VALUE);
-}
-
 /* The first late request that the store refused, if one of the two sent it. */
 static void tell_refusal(struct story_cast *cast, struct drafts *drafts)
 {
@@ -163,7 +157,7 @@ static void tell_refusal(struct story_cast *cast, struct drafts *drafts)
         const struct history_event *event = story_event(cast, i);
         bool theirs =
             event->process == cast->lead->clients[0] || event->process == cast->lead->clients[1];
-        if (!is_refusal(event) || !theirs || event->resource != cast->cause->resource) {
+        if (!telling_refused(event) || !theirs || event->resource != cast->cause->resource) {
             continue;
         }
         struct draft *draft = drafts_add(drafts, event);
@@ -416,6 +410,7 @@ void story_steps(struct story_cast *cast)
         tell_refusal(cast, &drafts);
     }
     tell_explanations(cast, &drafts);
+    story_tell_ways(cast, &drafts);
     drafts_finish(&drafts, cause);
     look_at(cast);
 }

@@ -267,60 +267,18 @@ void story_blame_why(const struct story_cause *cause, struct text *text)
     UNREACHABLE();
 }
 
-/* What mends it at its root; NULL where only a guard helps. */
-static const char *mending(enum assumption assumption)
-{
-    switch (assumption) {
-    case ASSUMPTION_SECTION:
-        return "extend the lease in time, or leave the section when the lock says that it is lost";
-    case ASSUMPTION_NODE_CLOCK:
-        return "let the nodes slew their clocks and never step them";
-    case ASSUMPTION_PERSISTENCE:
-        return "set appendfsync always, or keep a restarted node away for one ttl";
-    case ASSUMPTION_REPLICATION:
-        return "do not fail over lock nodes to asynchronous replicas: use independent nodes and a "
-               "majority";
-    case ASSUMPTION_MEMORY:
-        return "set maxmemory-policy noeviction on the lock nodes";
-    case ASSUMPTION_NONE:
-    case ASSUMPTION_CLIENT_PAUSE:
-    case ASSUMPTION_CLIENT_CLOCK:
-    case ASSUMPTION_DELAY:
-        return NULL;
-    }
-    UNREACHABLE();
-}
-
 void story_advice(struct story_cast *cast)
 {
     struct story_cause *cause = cast->cause;
     const struct history_header *header = cast->history->header;
     struct text advice = text_over(cause->advice, sizeof cause->advice);
-    const char *mend = mending((enum assumption)cause->assumption);
     bool guarded = header->fence_check || header->value_check;
     if (cause->blame == BLAME_LIBRARY) {
         text_add(&advice, "Report it, with this history.");
-        return;
-    }
-    if (cause->blame == BLAME_NONE) {
-        return;
-    }
-    if (mend != NULL) {
-        text_add(&advice, "%c%s", mend[0] - 'a' + 'A', mend + 1);
-    }
-    bool by_guard =
-        cause->assumption != ASSUMPTION_REPLICATION && cause->assumption != ASSUMPTION_MEMORY;
-    if (cause->guard_held) {
-        text_add(&advice, mend != NULL ? ". The guard held: keep it."
-                                       : "Nothing: the guard of the store held. Keep it.");
-    } else if (by_guard && !guarded) {
-        text_add(&advice, mend != NULL ? "; and guard what the lock protects."
-                                       : "Guard what the lock protects: let it refuse older "
-                                         "fences, or other values than the last.");
-    } else if (by_guard && mend == NULL) {
-        text_add(&advice, "The store is guarded: keep it so, and let nothing past the guard.");
-    } else {
-        text_add(&advice, ".");
+    } else if (cause->blame != BLAME_NONE) {
+        enum guard guard = guarded ? GUARD_ON : GUARD_NONE;
+        put_advice(&advice, (enum assumption)cause->assumption,
+                   cause->guard_held ? GUARD_HELD : guard);
     }
 }
 
@@ -345,11 +303,16 @@ static size_t number_length(const char *at)
     return length;
 }
 
-void story_pattern(const struct story_cause *cause, struct text *text)
+void story_pattern_of(const char *title, struct text *text)
 {
-    for (const char *at = cause->title; *at != '\0';) {
+    for (const char *at = title; *at != '\0';) {
         size_t length = number_length(at);
         text_add_bytes(text, length > 0 ? "#" : at, 1);
         at += length > 0 ? length : 1;
     }
+}
+
+void story_pattern(const struct story_cause *cause, struct text *text)
+{
+    story_pattern_of(cause->title, text);
 }
