@@ -3,8 +3,10 @@
 
 #include "base/assert.h"
 #include "cli/files.h"
+#include "cli/results.h"
 #include "cli/steady.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -15,8 +17,13 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Kept folders of one batch: a thousand failing seeds need not fill the disk. */
+/* Kept folders of one batch that are as expected: a thousand seeds need not fill the disk. */
 enum { BATCH_KEPT_MAX = 10 };
+
+struct batch_kept {
+    uint32_t unmet;
+    uint32_t others;
+};
 
 /* How a report lies in the stream: itself without the unused end of its sentences, and what was
  * found only if there is something. */
@@ -86,8 +93,10 @@ static void batch_link(const struct batch *batch, const struct run_report *repor
     char target[FILES_PATH_BYTES];
     for (int all = 0; all < 2; all++) {
         const char *name = batch->scenario->name;
-        (void)snprintf(target, sizeof target, "%s%s%" PRIu64 "/%s", all ? name : "", all ? "/" : "",
-                       report->seed, batch->world->name);
+        struct text path = text_over(target, sizeof target);
+        text_add(&path, "%s%s%" PRIu64 "/%s", all ? name : "", all ? "/" : "", report->seed,
+                 batch->world->name);
+        results_add_number(&path, report->place);
         (void)snprintf(link_path, sizeof link_path, "%s/%s%slatest", batch->out, all ? "" : name,
                        all ? "" : "/");
         (void)snprintf(fresh, sizeof fresh, "%.4000s.%d", link_path, (int)getpid());
@@ -98,7 +107,7 @@ static void batch_link(const struct batch *batch, const struct run_report *repor
 }
 
 static struct result batch_move(const struct batch *batch, const char *directory,
-                                const struct run_report *report, struct text *why)
+                                struct run_report *report, struct text *why)
 {
     char path[FILES_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/%s/%" PRIu64, batch->out, batch->scenario->name,
@@ -106,9 +115,24 @@ static struct result batch_move(const struct batch *batch, const char *directory
     TRY(folder_make(path, why));
     (void)snprintf(path, sizeof path, "%s/%s/%" PRIu64 "/%s", batch->out, batch->scenario->name,
                    report->seed, batch->world->name);
-    TRY(folder_replace(directory, path, why));
+    TRY(results_keep(directory, path, &report->place, why));
     batch_link(batch, report);
     return RESULT_OK;
+}
+
+/* Whether there is anything but the mark in it. */
+static bool batch_has_logs(const char *directory)
+{
+    bool found = false;
+    DIR *folder = opendir(directory);
+    for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL;
+         entry = readdir(folder)) {
+        found = found || entry->d_name[0] != '.';
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return found;
 }
 
 /*
@@ -125,18 +149,46 @@ static void batch_confirm(const struct batch *batch, const struct run_request *r
     }
     struct run_request second = *request;
     second.keep = KEEP_NEVER;
+    second.trace = NULL;
     run_one(&second, &again);
     if (again.status != RUN_INTERRUPTED && !steady_same(report, &again)) {
         steady_accuse(report, &again);
     }
 }
 
-static void batch_one(const struct batch *batch, uint32_t index, bool may_keep,
+/* What becomes of the folder of a run. */
+static struct result batch_put_away(const struct batch *batch, const char *directory,
+                                    struct run_report *report, struct text *why)
+{
+    /* The logs of a run that could not be done are what its reader needs. */
+    bool logs = batch->world == &world_real && report->status == RUN_ERROR &&
+                batch->keep != KEEP_NEVER && batch_has_logs(directory);
+    if (report->kept || logs) {
+        TRY(batch_move(batch, directory, report, why));
+        report->logged = logs && !report->kept;
+        return RESULT_OK;
+    }
+    (void)results_remove(directory);
+    return RESULT_OK;
+}
+
+/* What is kept of a run: that of an unmet one until there are many, of others until there are a
+ * few. */
+static enum run_keep batch_keep(const struct batch *batch, const struct batch_kept *kept)
+{
+    if (batch->keep == KEEP_NEVER || kept->unmet >= batch->keep_last) {
+        return KEEP_NEVER;
+    }
+    return kept->others < BATCH_KEPT_MAX ? batch->keep : KEEP_UNMET;
+}
+
+static void batch_one(const struct batch *batch, uint32_t index, enum run_keep keep,
                       struct run_report *report)
 {
     uint64_t run = batch->slice.run_first + index * batch->slice.stride;
     char directory[FILES_PATH_BYTES];
     char memory[RUN_SENTENCES_BYTES];
+    int lock = -1;
     struct text why = text_over(memory, sizeof memory);
     (void)snprintf(directory, sizeof directory, "%s/.running/%d-%" PRIu32, batch->out,
                    (int)getpid(), index);
@@ -145,32 +197,26 @@ static void batch_one(const struct batch *batch, uint32_t index, bool may_keep,
         .world = batch->world,
         .seed = agenda_seed(batch->order, run),
         .time_scale_ppm = batch->time_scale_ppm,
+        .stress_ns = batch->stress_ns,
         .adapter = batch->adapter,
+        .server = batch->server,
+        .cluster = batch->cluster,
         .directory = directory,
-        .keep = may_keep ? batch->keep : KEEP_NEVER,
+        .lock = &lock,
+        .keep = keep,
         .stop_at_first = batch->stop_at_first,
+        .trace = batch->trace,
     };
     struct result result = RESULT_OK;
-    bool needs_directory = batch->world == &world_real;
-    if (needs_directory) {
-        result = folder_make(directory, &why);
+    if (batch->world == &world_real) {
+        result = results_begin(directory, &lock, &why);
     }
     if (!result_failed(result)) {
         run_one(&request, report);
-        if (may_keep) {
+        if (keep == batch->keep) {
             batch_confirm(batch, &request, report);
         }
-        if (report->kept) {
-            result = batch_move(batch, directory, report, &why);
-        } else if (needs_directory && report->status != RUN_ERROR) {
-            folder_remove(directory);
-        } else if (needs_directory && batch->keep == KEEP_NEVER) {
-            folder_remove(directory);
-        } else if (needs_directory && rmdir(directory) != 0) {
-            /* The logs of a run that could not be done are what its reader needs. */
-            result = batch_move(batch, directory, report, &why);
-            report->logged = !result_failed(result);
-        }
+        result = batch_put_away(batch, directory, report, &why);
     }
     if (result_failed(result)) {
         memset(report, 0, sizeof *report);
@@ -178,8 +224,9 @@ static void batch_one(const struct batch *batch, uint32_t index, bool may_keep,
         report->status = RUN_ERROR;
         report->error = (uint8_t)result.code;
         (void)snprintf(report->sentences, sizeof report->sentences, "%s\n", why.data);
-        folder_remove(directory);
+        (void)results_remove(directory);
     }
+    results_end(&lock);
     report->run = run + 1;
 }
 
@@ -193,11 +240,12 @@ _Noreturn void batch_child(const struct batch *batch, int pipe_fd)
     if (getppid() != parent) {
         _exit(3);
     }
-    uint32_t kept = 0;
+    struct batch_kept kept = {0};
     for (uint32_t i = 0; i < batch->slice.runs; i++) {
         static struct run_report report;
-        batch_one(batch, i, kept < BATCH_KEPT_MAX, &report);
-        kept += report.kept;
+        batch_one(batch, i, batch_keep(batch, &kept), &report);
+        kept.unmet += report.kept && report.status != RUN_MET;
+        kept.others += report.kept && report.status == RUN_MET;
         batch_send(pipe_fd, &report);
         if (report.status == RUN_INTERRUPTED) {
             break;

@@ -11,9 +11,14 @@ struct batch {
     const struct agenda_order *order;
     struct agenda_slice slice; /* which runs */
     const char *adapter;
+    const char *server;
+    const struct run_cluster_choice *cluster;
     int64_t time_scale_ppm;
+    int64_t stress_ns;
     enum run_keep keep;
+    uint32_t keep_last; /* unmet runs that are kept */
     bool stop_at_first;
+    const char *trace; /* or NULL */
     const char *out;
 };
 

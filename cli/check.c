@@ -5,18 +5,21 @@
 #include "cli/evidence.h"
 #include "cli/files.h"
 #include "cli/loaded.h"
+#include "cli/maps.h"
 #include "cli/spool.h"
 
 #include "base/arena.h"
 #include "base/duration.h"
 #include "checker/judge.h"
 #include "checker/linear/file.h"
+#include "cli/options.h"
 #include "history/foreign.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { CHECK_PATHS_MAX = 4096, CHECK_TEXT_BYTES = 16 * 1024, CHECK_RESULTS_MAX = 64 };
 
@@ -27,9 +30,13 @@ struct check_options {
     size_t path_count;
     bool model_given;
     bool json;
+    int64_t time_ns; /* for the search of each history; 0: any */
+    int64_t until_ns;
+    const char *shown; /* the history at hand, as the user named it */
     const char *linearization;
     const char *map_text;
     struct history_map map;
+    struct history_met met; /* its errors, in the history at hand */
     struct history_reader_options reading;
     struct linear_options linear;
 };
@@ -43,6 +50,8 @@ enum {
     KEY_DRIFT,
     KEY_BY_OWNER,
     KEY_LIMIT,
+    KEY_TIME,
+    KEY_SKEW,
     KEY_ORDER,
     KEY_MAP,
     KEY_JSON,
@@ -51,7 +60,7 @@ enum {
 static const struct argp_option check_option_table[] = {
     {"model", 'm', "MODEL", 0,
      "ask only whether the history is linearizable as this kind of lock: mutex, owner, reentrant, "
-     "fenced, reentrant-fenced, lease, lease-exact, semaphore",
+     "fenced, reentrant-fenced, lease, lease-exact, lease-refreshed, semaphore, tokens",
      0},
     {"failed-release", KEY_FAILED, "POLICY", 0,
      "what a failed release says: nothing (default), not-held, released", 0},
@@ -64,6 +73,12 @@ static const struct argp_option check_option_table[] = {
     {"by-owner", KEY_BY_OWNER, NULL, 0, "tell holds apart by owner, also where there are values",
      0},
     {"memory", KEY_LIMIT, "MB", 0, "limit of the search; beyond it the verdict is unknown", 0},
+    {"time", KEY_TIME, "DURATION", 0,
+     "limit of the search of each history; beyond it the verdict is unknown", 0},
+    {"skew", KEY_SKEW, "DURATION", 0,
+     "how much the clocks of two processes may differ: times may go back by so much from one to "
+     "another",
+     0},
     {"map", KEY_MAP, "MAP", 0,
      "where a foreign history says what: a preset (docs/LINEARIZABLE.md), or name=path pairs", 0},
     {"linearization", KEY_ORDER, "FILE", 0, "write the legal order of a pass", 0},
@@ -111,6 +126,8 @@ static bool check_value(int key, const char *arg, struct linear_options *linear)
         }
         linear->bytes_max = number * MEBIBYTE;
         return true;
+    case KEY_SKEW:
+        return parse_time(arg, &linear->skew_ns);
     case KEY_TTL:
         return parse_time(arg, &linear->ttl_ns);
     case KEY_DRIFT:
@@ -126,9 +143,14 @@ static error_t check_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'm':
         if (!linear_model_find(arg, &options->linear.model)) {
-            argp_error(state, "\"%s\" is no model; --help names them", arg);
+            options_refuse_value(state, key, arg);
         }
         options->model_given = true;
+        return 0;
+    case KEY_TIME:
+        if (!parse_time(arg, &options->time_ns) || options->time_ns == 0) {
+            argp_error(state, "\"%s\" is no time to search", arg);
+        }
         return 0;
     case KEY_BY_OWNER:
         options->linear.by_owner = true;
@@ -144,12 +166,13 @@ static error_t check_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->path_count == CHECK_PATHS_MAX) {
-            argp_error(state, "more than %d histories", (int)CHECK_PATHS_MAX);
+            options_refuse(state, "more than %d histories", (int)CHECK_PATHS_MAX);
         }
         options->paths[options->path_count++] = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which history? A file, the folder of a run, or - for standard input");
+        options_refuse(state,
+                       "which history? A file, the folder of a run, or - for standard input");
         return EINVAL;
     default:
         break;
@@ -158,7 +181,7 @@ static error_t check_option(int key, char *arg, struct argp_state *state)
         return ARGP_ERR_UNKNOWN;
     }
     if (!check_value(key, arg, &options->linear)) {
-        argp_error(state, "\"%s\" is not a value of this option; see --help", arg);
+        options_refuse_value(state, key, arg);
     }
     return 0;
 }
@@ -188,7 +211,7 @@ static void check_say(const struct check_options *options, const struct check_sa
 {
     static char memory[2 * CHECK_TEXT_BYTES];
     if (!options->json) {
-        printf("%s: %-18s %s\n", said->path, said->name, verdict_name(said->verdict));
+        printf("%s: %-18s %s\n", options->shown, said->name, verdict_name(said->verdict));
         for (const char *line = said->details; *line != '\0';) {
             size_t bytes = strcspn(line, "\n");
             printf("    ");
@@ -200,7 +223,7 @@ static void check_say(const struct check_options *options, const struct check_sa
     }
     struct text text = text_over(memory, sizeof memory);
     text_add(&text, "{\"schema\":1,\"type\":\"verdict\",\"path\":");
-    text_add_json(&text, said->path);
+    text_add_json(&text, options->shown);
     text_add(&text, ",\"check\":\"%s\",\"verdict\":\"%s\",\"why\":", said->name,
              verdict_name(said->verdict));
     text_add_json(&text, said->details);
@@ -395,20 +418,44 @@ static struct result check_all(struct check_options *options, const char *path, 
     return result;
 }
 
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool check_time_is_up(void *context)
+{
+    const struct check_options *options = context;
+    return monotonic_ns() > options->until_ns;
+}
+
 static struct result check_one(struct check_options *options, const char *argument,
                                enum verdict *worst, struct text *why)
 {
     char memory[FILES_PATH_BYTES];
     struct text path = text_over(memory, sizeof memory);
+    options->until_ns = options->time_ns == 0 ? INT64_MAX : monotonic_ns() + options->time_ns;
     if (strcmp(argument, "-") == 0) {
         TRY(spool_standard_input(&path, why));
+    } else if (spool_needed(argument)) {
+        TRY(spool_pipe(argument, &path, why));
     } else {
         history_path(argument, &path);
+    }
+    bool spooled = strncmp(path.data, "/proc/self/fd/", 14) == 0;
+    options->shown = spooled ? argument : path.data;
+    options->met = (struct history_met){0};
+    if (options->map_text == NULL) {
+        options->reading.map = maps_assume(path.data, options->shown, &options->map);
     }
     if (!options->model_given) {
         TRY(check_all(options, path.data, worst, why));
     }
-    return check_linear(options, path.data, worst, why);
+    TRY(check_linear(options, path.data, worst, why));
+    maps_warn_of_unmet(&options->map, &options->met, options->shown);
+    return RESULT_OK;
 }
 
 int command_check(int argc, char **argv)
@@ -418,6 +465,7 @@ int command_check(int argc, char **argv)
     char memory[2 * WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
     options.linear = linear_options_default(LINEAR_OWNER);
+    options.map = history_map_default();
     command_parse(&check_argp, argc, argv, &options);
     options.linear.order = options.linearization != NULL;
     if (options.map_text != NULL) {
@@ -427,11 +475,19 @@ int command_check(int argc, char **argv)
         }
         options.reading.map = &options.map;
     }
+    options.reading.met = &options.met;
+    options.reading.skew_ns = options.linear.skew_ns;
+    options.linear.stop = options.time_ns > 0 ? check_time_is_up : NULL;
+    options.linear.stop_context = &options;
+    int refused = EXIT_MET; /* by the first history that cannot be read; the others are judged */
     for (size_t i = 0; i < options.path_count; i++) {
-        struct result result = check_one(&options, options.paths[i], &worst, &why);
-        if (result_failed(result)) {
-            return command_fail(result, &why);
-        }
+        struct text sentence = text_over(memory, sizeof memory);
+        struct result result = check_one(&options, options.paths[i], &worst, &sentence);
+        int code = result_failed(result) ? command_fail(result, &sentence) : EXIT_MET;
+        refused = refused == EXIT_MET ? code : refused;
+    }
+    if (worst != VERDICT_FAIL && refused != EXIT_MET) {
+        return refused;
     }
     return worst == VERDICT_FAIL ? EXIT_VIOLATION : worst == VERDICT_PASS ? EXIT_MET : EXIT_UNKNOWN;
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/foreign.h"
 #include "base/version.h"
+#include "cli/options.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -13,12 +14,18 @@
 
 static const struct subcommand subcommands[] = {
     {"run", "run scenarios, check them, compare with what they expect", &run_argp, command_run},
+    {"sweep", "try every single fault at every point of a lock's protocol", &sweep_argp,
+     command_sweep},
+    {"adapter-test", "say what a lock library was seen to do", &adapter_test_argp,
+     command_adapter_test},
     {"check", "judge a history recorded anywhere", &check_argp, command_check},
     {"merge", "put together what the shards of a search left", &merge_argp, command_merge},
     {"show", "tell the story of a run or a history", &show_argp, command_show},
     {"replay", "run a stored failure again, byte for byte", &replay_argp, command_replay},
     {"convert", "write a history in another format, such as Jepsen's EDN", &convert_argp,
      command_convert},
+    {"init", "write a first scenario, to be changed", &init_argp, command_init},
+    {"explain", "say what a check, a fault or an exit code means", &explain_argp, command_explain},
     {"lint", "check scenario files without running them", &lint_argp, command_lint},
     {"plan", "print what a scenario will do, with a seed", &plan_argp, command_plan},
     {"list", "list scenarios, checks, faults, algorithms or probe points", &list_argp,
@@ -27,6 +34,8 @@ static const struct subcommand subcommands[] = {
      command_schema},
     {"doctor", "say what this machine can run, and how to get what is missing", &doctor_argp,
      command_doctor},
+    {"bundle", "pack a kept run into one file", &bundle_argp, command_bundle},
+    {"node", "look after one node of a cluster, as a harness orders", &node_argp, command_node},
     {"clean", "remove what a killed run may have left behind", &clean_argp, command_clean},
     {"completion", "print the completions of this command for a shell", &completion_argp,
      command_completion},
@@ -83,7 +92,9 @@ static void print_help(FILE *stream)
 
 static int unknown_command(const char *name)
 {
-    fprintf(stderr, "picklock: unknown command \"%s\"", name);
+    fprintf(stderr, "picklock: unknown command \"");
+    foreign_print(stderr, name, strlen(name));
+    fprintf(stderr, "\"");
     for (size_t i = 0; i < subcommand_count(); i++) {
         if (text_distance(name, subcommands[i].name) <= 2) {
             fprintf(stderr, "; did you mean \"%s\"?", subcommands[i].name);
@@ -104,6 +115,7 @@ const char *program_path(void)
 
 void command_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
+    options_check(argp, argc, argv);
     argp_err_exit_status = EXIT_USAGE;
     argp_program_version = version;
     error_t error = argp_parse(argp, argc, argv, 0, NULL, input);

@@ -1,5 +1,6 @@
 /* completion.c: `picklock completion`: completions for shells, from the tables that parse. */
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/words.h"
 
 #include <stdio.h>
@@ -13,12 +14,12 @@ static error_t completion_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_ARG:
         if (*shell != NULL || words_index("picklock completion", arg) < 0) {
-            argp_error(state, "\"%s\" is no shell that is known: bash, zsh or fish", arg);
+            options_refuse(state, "\"%s\" is no shell that is known: bash, zsh or fish", arg);
         }
         *shell = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "for which shell? bash, zsh or fish");
+        options_refuse(state, "for which shell? bash, zsh or fish");
         return EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -40,7 +41,7 @@ enum value_kind { VALUE_NONE, VALUE_WORDS, VALUE_FILE, VALUE_FOLDER, VALUE_OTHER
 
 static enum value_kind value_kind(const struct argp_option *option)
 {
-    if (option->arg == NULL) {
+    if (option->arg == NULL || (option->flags & OPTION_ARG_OPTIONAL) != 0) {
         return VALUE_NONE;
     }
     if (words_at(option->name, 0) != NULL) {

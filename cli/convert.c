@@ -1,5 +1,7 @@
 /* convert.c: `picklock convert`: writes a history in another format. */
 #include "cli/command.h"
+#include "cli/maps.h"
+#include "cli/options.h"
 
 #include "history/edn_write.h"
 #include "history/foreign.h"
@@ -26,13 +28,13 @@ static error_t convert_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->to != NULL) {
-            argp_error(state, "one history at a time: FROM TO");
+            options_refuse(state, "one history at a time: FROM TO");
         }
         *(options->from == NULL ? &options->from : &options->to) = arg;
         return 0;
     case ARGP_KEY_END:
         if (options->to == NULL) {
-            argp_error(state, "from which file to which? - is standard input and output");
+            options_refuse(state, "from which file to which? - is standard input and output");
         }
         return 0;
     default:
@@ -62,6 +64,8 @@ int command_convert(int argc, char **argv)
     if (options.map != NULL) {
         result = history_map_parse(options.map, &map, &why);
         reading.map = &map;
+    } else {
+        reading.map = maps_assume(options.from, options.from, &map);
     }
     if (!result_failed(result)) {
         result = history_convert(options.from, &reading, options.to, &why);

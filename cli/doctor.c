@@ -1,9 +1,11 @@
 /* doctor.c: `picklock doctor`: says what this machine can run. */
 #include "cli/command.h"
 
+#include "base/foreign.h"
 #include "harness/real/process/doctor.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const struct argp doctor_argp = {
     NULL,
@@ -23,8 +25,13 @@ int command_doctor(int argc, char **argv)
     for (size_t i = 0; i < doctor_count(); i++) {
         struct doctor_line line;
         doctor_look(i, &line);
-        const char *word = line.there ? "ok" : line.needed ? "MISSING" : "-";
-        printf("%-8s %-28s %s\n", word, line.what, line.found);
+        const char *word = line.there    ? "ok"
+                           : line.broken ? "BROKEN"
+                           : line.needed ? "MISSING"
+                                         : "-";
+        printf("%-8s %-28s ", word, line.what);
+        foreign_print(stdout, line.found, strlen(line.found));
+        printf("\n");
         if (!line.there && line.remedy[0] != '\0') {
             printf("%-8s %-28s get it: %s\n", "", "", line.remedy);
         }

@@ -2,6 +2,7 @@
 #include "cli/each.h"
 
 #include "cli/command.h"
+#include "cli/options.h"
 
 #include <stdio.h>
 
@@ -14,7 +15,7 @@ error_t scenario_paths_option(struct scenario_paths *paths, int key, char *arg,
         return ARGP_ERR_UNKNOWN;
     }
     if (paths->count == FILES_SCENARIOS_MAX) {
-        argp_error(state, "more than %d files", (int)FILES_SCENARIOS_MAX);
+        options_refuse(state, "more than %d files", (int)FILES_SCENARIOS_MAX);
     }
     paths->list[paths->count++] = arg;
     return 0;

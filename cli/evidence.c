@@ -72,7 +72,7 @@ void evidence_cause_json(const struct evidence_cause *cause, uint32_t number, st
     blame_json(cause->blame, cause->assumption, text);
     text_add(text, ",\"advice\":");
     text_add_json(text, cause->advice);
-    text_add(text, ",\"checks\":[");
+    text_add(text, ",\"lead\":\"%s\",\"checks\":[", check_at(cause->lead)->name);
     for (size_t i = 0; i < check_count(); i++) {
         if ((cause->checks >> i & 1) != 0) {
             text_add(text, "%s\"%s\"", comma, check_at(i)->name);

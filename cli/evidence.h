@@ -42,7 +42,8 @@ uint32_t evidence_take_causes(const struct stories *stories, struct evidence_cau
 /* Members of an object, each behind a comma. */
 void evidence_json(const struct evidence *evidence, struct text *text);
 
-/* Members: "cause":1,"title":...,"blame":...,"assumption":...,"advice":...,"checks":[...] */
+/* Members: "cause":1,"title":...,"blame":...,"assumption":...,"advice":...,"lead":...,"checks":[..]
+ */
 void evidence_cause_json(const struct evidence_cause *cause, uint32_t number, struct text *text);
 
 #endif

@@ -6,6 +6,7 @@
 #include "checker/check.h"
 #include "cli/command.h"
 #include "cli/hash.h"
+#include "cli/results.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -69,9 +70,10 @@ static bool is_scenario_file(const FTSENT *entry)
 }
 
 /* Kept runs hold copies of their scenarios; hidden folders are not ours to read. */
-static bool is_no_source(const char *name)
+static bool is_no_source(const FTSENT *entry)
 {
-    return name[0] == '.' || strcmp(name, "picklock-out") == 0;
+    return entry->fts_name[0] == '.' || strcmp(entry->fts_name, "picklock-out") == 0 ||
+           results_are_ours(entry->fts_path);
 }
 
 static struct result loading_folder(struct loading *loading, const char *path, struct text *why)
@@ -88,7 +90,7 @@ static struct result loading_folder(struct loading *loading, const char *path, s
     struct result result = RESULT_OK;
     for (FTSENT *entry = fts_read(walk); entry != NULL && !result_failed(result);
          entry = fts_read(walk)) {
-        if (entry->fts_info == FTS_D && entry->fts_level > 0 && is_no_source(entry->fts_name)) {
+        if (entry->fts_info == FTS_D && entry->fts_level > 0 && is_no_source(entry)) {
             (void)fts_set(walk, entry, FTS_SKIP);
         } else if (is_scenario_file(entry)) {
             result = loading_read(loading, entry->fts_path, why);
@@ -273,45 +275,6 @@ struct result folder_copy(const char *from, const char *to, struct text *why)
         (void)fts_close(walk);
     }
     return result;
-}
-
-void folder_remove(const char *path)
-{
-    char copy[FILES_PATH_BYTES];
-    (void)snprintf(copy, sizeof copy, "%s", path);
-    char *roots[] = {copy, NULL};
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    if (walk == NULL) {
-        return;
-    }
-    for (FTSENT *entry = fts_read(walk); entry != NULL; entry = fts_read(walk)) {
-        if (entry->fts_info == FTS_DP) {
-            (void)rmdir(entry->fts_accpath);
-        } else if (entry->fts_info != FTS_D && entry->fts_info != FTS_NS) {
-            (void)unlink(entry->fts_accpath);
-        }
-    }
-    (void)fts_close(walk);
-}
-
-struct result folder_replace(const char *from, const char *to, struct text *why)
-{
-    enum { TRIES_MAX = 1000 }; /* other runs may put theirs in the same place at the same time */
-    char old[FILES_PATH_BYTES];
-    (void)snprintf(old, sizeof old, "%.4000s.old", from);
-    for (int i = 0; i < TRIES_MAX; i++) {
-        if (rename(from, to) == 0) {
-            return RESULT_OK;
-        }
-        if (errno != ENOTEMPTY && errno != EEXIST) {
-            break;
-        }
-        if (rename(to, old) == 0) {
-            folder_remove(old);
-        }
-    }
-    text_add(why, "cannot move %s to %s: %s", from, to, strerror(errno));
-    return result_error(ERROR_IO);
 }
 
 struct result file_write(const char *path, const char *data, size_t bytes, struct text *why)

@@ -30,12 +30,6 @@ MUST_USE struct result folder_make(const char *path, struct text *why);
 /* Copy a folder's plain files and folders to `to`, which is made; what is there is replaced. */
 MUST_USE struct result folder_copy(const char *from, const char *to, struct text *why);
 
-/* Remove a folder with all that is in it; nothing happens if it is not there. */
-void folder_remove(const char *path);
-
-/* Move folder `from` to `to`, in place of what was there. */
-MUST_USE struct result folder_replace(const char *from, const char *to, struct text *why);
-
 /* Write a small file, whole, or fail with ERROR_IO. */
 MUST_USE struct result file_write(const char *path, const char *data, size_t bytes,
                                   struct text *why);

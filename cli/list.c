@@ -5,6 +5,7 @@
 #include "cli/words.h"
 
 #include "checker/check.h"
+#include "cli/options.h"
 #include "lockcore/algorithms.h"
 
 #include <stdio.h>
@@ -24,16 +25,16 @@ static error_t list_option(int key, char *arg, struct argp_state *state)
         return ARGP_ERR_UNKNOWN;
     }
     if (state->arg_num > 1) {
-        argp_error(state, "one kind and one folder at the most");
+        options_refuse(state, "one kind and one folder at the most");
     }
     if (state->arg_num == 1) {
         options->path = arg;
         return 0;
     }
     if (words_index("picklock list", arg) < 0) {
-        argp_error(state,
-                   "\"%s\" is nothing to list: scenarios, checks, faults, algorithms or probes",
-                   arg);
+        options_refuse(state,
+                       "\"%s\" is nothing to list: scenarios, checks, faults, algorithms or probes",
+                       arg);
     }
     options->kind = arg;
     return 0;

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/mdoc.h"
+#include "cli/options.h"
 #include "cli/words.h"
 
 #include <stdio.h>
@@ -17,8 +18,8 @@ static error_t manual_option(int key, char *arg, struct argp_state *state)
         return ARGP_ERR_UNKNOWN;
     }
     if (state->arg_num > 0 || words_index("picklock manual", arg) < 0) {
-        argp_error(state, "\"%s\" is no page: picklock, picklock-scenario or picklock-history",
-                   arg);
+        options_refuse(state, "\"%s\" is no page: picklock, picklock-scenario or picklock-history",
+                       arg);
     }
     *page = arg;
     return 0;

@@ -119,7 +119,9 @@ void mdoc_options(const struct argp_option *options)
             printf(" Fl %c ,", option->key);
         }
         printf(" Fl \\-%s", option->name);
-        if (option->arg != NULL) {
+        if (option->arg != NULL && (option->flags & OPTION_ARG_OPTIONAL) != 0) {
+            printf(" Ns Oo Ns = Ns Ar %s Oc", option->arg);
+        } else if (option->arg != NULL) {
             printf(" Ar %s", option->arg);
         }
         printf("\n");

@@ -1,11 +1,13 @@
 /* merge.c: `picklock merge`: puts the results of shards together, as if one picklock had done it
  * all. */
+#include "cli/batch_page.h"
 #include "cli/command.h"
 #include "cli/merge_keep.h"
 #include "cli/report_json.h"
 #include "cli/words.h"
 
 #include "base/assert.h"
+#include "cli/options.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,7 +49,7 @@ static const struct argp_option merge_option_table[] = {
 static error_t merge_argument(struct merge_options *options, char *arg, struct argp_state *state)
 {
     if (options->path_count == MERGE_PATHS_MAX) {
-        argp_error(state, "more than %d shards", (int)MERGE_PATHS_MAX);
+        options_refuse(state, "more than %d shards", (int)MERGE_PATHS_MAX);
     }
     options->paths[options->path_count++] = arg;
     return 0;
@@ -71,7 +73,7 @@ static error_t merge_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_KEEP:
         if (words_index("keep", arg) < 0) {
-            argp_error(state, "\"%s\" is not a value of this option; see --help", arg);
+            options_refuse_value(state, key, arg);
         }
         options->keep = words_index("keep", arg) != KEEP_NEVER;
         return 0;
@@ -81,7 +83,8 @@ static error_t merge_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         return merge_argument(options, arg, state);
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which shards? The folders or files that `picklock run --shard` left");
+        options_refuse(state,
+                       "which shards? The folders or files that `picklock run --shard` left");
         return EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -113,6 +116,7 @@ struct merging {
     size_t disagreements;
     struct result result; /* the first trouble while telling */
     struct text *why;
+    struct tally *tally; /* for the page of the batch; NULL: there is none */
 };
 
 /* Read one shard. One that is cut is told, and left out; all else is an error. */
@@ -210,6 +214,7 @@ static void merging_run(void *context, const struct run_report *run, const struc
 {
     const struct merging *merging = context;
     static char memory[REPORT_LINE_BYTES];
+    tally_add(merging->tally, &merging->report, &merging->groups[merging->group_count - 1], run);
     if (!merging->options->json) {
         return;
     }
@@ -228,6 +233,7 @@ static void merging_group(void *context, struct report_group *group)
     }
     if (merging->options->keep && !result_failed(merging->result)) {
         merging->result = merge_keep(&merging->shards, group, merging->options->out, merging->why);
+        tally_kept(merging->tally, &merging->report, group);
     }
     report_group(&merging->report, group);
     bool second = (group - merging->groups) % MERGE_WORLDS == 1;
@@ -262,6 +268,7 @@ static struct result merging_join(struct merging *merging, int *exit_code, struc
         .context = merging, .begin = merging_begin, .run = merging_run, .group = merging_group};
     TRY(merge_join(&merging->shards, merging->arena, &told, why));
     TRY(merging->result);
+    TRY(batch_page_write(merging->tally, merging->options->out, why));
     *exit_code =
         report_end(&merging->report, merging->groups, merging->group_count, merging->disagreements);
     if (missing + merging->broken > 0 && *exit_code == EXIT_MET) {
@@ -299,7 +306,9 @@ int command_merge(int argc, char **argv)
                                           .quiet = options.quiet,
                                           .merged = true,
                                           .out = options.out}};
+    merging.tally = options.keep ? tally_open() : NULL;
     struct result result = merge_all(&merging, &exit_code, &why);
+    tally_close(merging.tally);
     for (size_t i = 0; i < merging.shards.count; i++) {
         merge_release(&merging.shards.list[i]);
     }

@@ -46,6 +46,7 @@ static struct result run_again(const struct report_group *group, struct run_repo
                           .slice = {.stride = 1, .runs = 1},
                           .time_scale_ppm = group->time_scale_ppm,
                           .keep = KEEP_ALWAYS,
+                          .keep_last = 1,
                           .out = out};
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -77,6 +78,7 @@ static struct result run_again(const struct report_group *group, struct run_repo
         return result_error(ERROR_ENVIRONMENT);
     }
     run->kept = again.kept;
+    run->place = again.place;
     run->history_hash = again.history_hash;
     return RESULT_OK;
 }

@@ -3,9 +3,12 @@
 
 #include "base/foreign.h"
 #include "cli/baseline.h"
+#include "cli/batch_page.h"
 #include "cli/command.h"
+#include "cli/results.h"
 #include "cli/shard.h"
 #include "cli/steady.h"
+#include "cli/update.h"
 
 #include <string.h>
 
@@ -41,6 +44,16 @@ struct result outcome_open(struct outcome *outcome, const struct pool_order *ord
         return result_error(ERROR_IO);
     }
     outcome_plan(outcome);
+    if (order->keep != KEEP_NEVER && report->shard == NULL) {
+        outcome->tally = tally_open();
+    }
+    for (size_t i = 0; i < outcome->group_count; i++) {
+        uint64_t planned = outcome->groups[i].runs_planned;
+        outcome->groups[i].places =
+            planned > order->keep_last
+                ? arena_take(arena, order->keep_last * sizeof(struct report_place))
+                : NULL;
+    }
     if (order->runs.repeat > 1 && order->runs.seeds <= STEADY_SEEDS_MAX) {
         outcome->steady = steady_open(order->runs.seed_first, order->runs.seeds);
     }
@@ -80,6 +93,36 @@ static void outcome_check_steady(struct outcome *outcome, size_t group, struct r
     steady_check(outcome->steady, run);
 }
 
+/* Whether the report will point at this run's folder: it is the shortest of its kind. */
+static bool is_pointed_at(const struct report_group *group, const struct report_place *place)
+{
+    for (uint32_t i = 0; i < group->kind_count; i++) {
+        const struct run_report *shortest = &group->kinds[i].shortest;
+        if (shortest->kept && shortest->seed == place->seed && shortest->place == place->number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Make room for the newest: of too many kept runs the oldest goes that nobody will look for. */
+static void outcome_keep_last(struct outcome *outcome, struct report_group *group,
+                              const struct run_report *run)
+{
+    char memory[FILES_PATH_BYTES];
+    struct text path = text_over(memory, sizeof memory);
+    if (!run->kept || run->status == RUN_MET || group->places == NULL) {
+        return;
+    }
+    struct report_place *place = &group->places[group->kept++ % outcome->order->keep_last];
+    if (place->number > 0 && !is_pointed_at(group, place)) {
+        struct run_report old = {.seed = place->seed, .place = place->number};
+        report_folder(outcome->report, group, &old, &path);
+        (void)results_remove(path.data);
+    }
+    *place = (struct report_place){run->seed, run->place};
+}
+
 struct result outcome_settle(struct outcome *outcome, struct text *why)
 {
     static struct run_report run;
@@ -87,6 +130,8 @@ struct result outcome_settle(struct outcome *outcome, struct text *why)
     while (slices_take(&outcome->slices, &group, &run)) {
         outcome_check_steady(outcome, group, &run);
         report_add(&outcome->groups[group], &run);
+        tally_add(outcome->tally, outcome->report, &outcome->groups[group], &run);
+        outcome_keep_last(outcome, &outcome->groups[group], &run);
         TRY(report_run(outcome->report, &outcome->groups[group], &run, why));
         if (outcome->report->baseline != NULL) {
             baseline_run(outcome->report->baseline, group, &outcome->groups[group], &run);
@@ -132,9 +177,14 @@ struct result outcome_finish(struct outcome *outcome, int *exit_code, struct tex
     if (report->shard != NULL) {
         TRY(shard_finish(report->shard, outcome->groups, outcome->group_count, why));
     }
+    TRY(batch_page_write(outcome->tally, outcome->order->out, why));
     *exit_code = report_end(report, outcome->groups, outcome->group_count, outcome->disagreements);
     if (report->baseline != NULL) {
         *exit_code = outcome_compare(outcome, stream);
+    }
+    if (report->update) {
+        TRY(update_expectations(outcome->groups, outcome->group_count, outcome->order->runs.worlds,
+                                stream, why));
     }
     bool left_out = budget && report_left_out(outcome->groups, outcome->group_count, stream) > 0;
     if (left_out && *exit_code == EXIT_MET) {
@@ -147,4 +197,5 @@ void outcome_close(struct outcome *outcome)
 {
     slices_release(&outcome->slices);
     steady_close(outcome->steady);
+    tally_close(outcome->tally);
 }

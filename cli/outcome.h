@@ -13,6 +13,7 @@
 #include "cli/slices.h"
 
 struct steady;
+struct tally;
 
 struct outcome {
     const struct pool_order *order;
@@ -23,6 +24,7 @@ struct outcome {
     struct slices slices;
     size_t printed; /* groups that are reported */
     size_t disagreements;
+    struct tally *tally;   /* for the page of the batch; NULL: there is none */
     struct steady *steady; /* with --repeat: what each seed of a group came to in the simulator */
     size_t steady_group;   /* that it is of */
 };

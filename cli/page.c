@@ -1,19 +1,33 @@
-/* page.c: writes the picture of a history to a file. */
+/* page.c: writes the page of a history, or its trace, to a file. */
 #include "cli/page.h"
 
-#include "base/arena.h"
+#include "checker/report/trace.h"
 #include "cli/files.h"
 
-struct result page_write(const struct html_page *page, const char *path, struct text *why)
+static struct result buffer_write(struct buffer *buffer, const char *path, struct text *why)
 {
-    char *memory = memory_resize(NULL, HTML_BYTES_MAX);
-    if (memory == NULL) {
+    struct result result = RESULT_OK;
+    if (buffer->failed) {
         text_add(why, "%s: no memory to draw it", path);
-        return result_error(ERROR_IO);
+        result = result_error(ERROR_IO);
+    } else {
+        result = file_write(path, buffer->data, buffer->length, why);
     }
-    struct text text = text_over(memory, HTML_BYTES_MAX);
-    html_print(page, &text);
-    struct result written = file_write(path, text.data, text.length, why);
-    memory_release(memory);
-    return written;
+    buffer_release(buffer);
+    return result;
+}
+
+struct result page_write(const struct page *page, const char *path, struct text *why)
+{
+    struct buffer buffer = {0};
+    page_print(page, &buffer);
+    return buffer_write(&buffer, path, why);
+}
+
+struct result trace_write(const struct explain_history *history, const struct stories *stories,
+                          const char *path, struct text *why)
+{
+    struct buffer buffer = {0};
+    trace_print(history, stories, &buffer);
+    return buffer_write(&buffer, path, why);
 }

@@ -1,6 +1,7 @@
 /* plan.c: `picklock plan`: what a scenario will do with a seed; nothing is started. */
 #include "cli/command.h"
 #include "cli/each.h"
+#include "cli/options.h"
 #include "cli/seed.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@ static error_t plan_option(int key, char *arg, struct argp_state *state)
     struct plan_options *options = state->input;
     if (key == 's') {
         if (!seed_parse(arg, &options->seed)) {
-            argp_error(state, "\"%s\" is no seed: a number or a git commit hash", arg);
+            options_refuse_value(state, key, arg);
         }
         return 0;
     }

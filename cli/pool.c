@@ -5,6 +5,7 @@
 #include "cli/batch.h"
 #include "cli/outcome.h"
 #include "cli/progress.h"
+#include "cli/results.h"
 #include "cli/rounds.h"
 
 #include <errno.h>
@@ -96,9 +97,14 @@ static _Noreturn void pool_child_run(const struct pool *pool, const struct agend
         .order = &order->runs,
         .slice = *plan,
         .adapter = order->adapter,
+        .server = order->server,
+        .cluster = order->cluster,
         .time_scale_ppm = order->time_scale_ppm,
+        .stress_ns = order->stress_ns,
         .keep = order->keep,
+        .keep_last = order->keep_last,
         .stop_at_first = order->stop_at_first,
+        .trace = order->trace,
         .out = order->out,
     };
     pool_signals(SIG_DFL);
@@ -288,7 +294,7 @@ static void pool_remove_folder(const struct pool *pool, pid_t pid)
 {
     char path[FILES_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/.running/%d-0", pool->order->out, (int)pid);
-    folder_remove(path);
+    (void)results_remove(path);
 }
 
 /* Orphans of a run process that was killed come to us: end them. */
@@ -340,6 +346,11 @@ static void pool_stop(struct pool *pool)
 
 static struct result pool_interrupt(const struct pool *pool, struct text *why)
 {
+    const struct run_cluster_choice *choice = pool->order->cluster;
+    /* Whoever runs containers together ends them all when one has died: that is why we end. */
+    if (choice != NULL && cluster_lost(&choice->cluster, why)) {
+        return result_error(ERROR_ENVIRONMENT);
+    }
     text_add(why, "interrupted after %" PRIu64 " runs; nothing was left running", pool->runs_done);
     return result_error(ERROR_INTERRUPTED);
 }
@@ -386,7 +397,8 @@ static void pool_plan(struct pool *pool)
         total += runs;
     }
     uint64_t share = most / (order->jobs * 4) + 1;
-    for (size_t world = 0; world < order->runs.worlds; world++) {
+    size_t worlds = total > 0 ? order->runs.worlds : 0; /* where all is apart, there is no group */
+    for (size_t world = 0; world < worlds; world++) {
         bool sim = pool_world(pool->outcome.groups[world].world) == &world_sim;
         pool->share[world] = !sim                          ? 1
                              : share < POOL_BATCH_RUNS_MAX ? (uint32_t)share
@@ -400,6 +412,7 @@ static struct result pool_work(struct pool *pool, struct text *why)
 {
     char running[FILES_PATH_BYTES];
     (void)snprintf(running, sizeof running, "%s/.running", pool->order->out);
+    (void)results_sweep(pool->order->out); /* of those that were killed here before */
     TRY(folder_make(running, why));
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     pool_signal = 0;

@@ -12,7 +12,7 @@
 #include "cli/files.h"
 #include "cli/report.h"
 
-enum { POOL_JOBS_MAX = 256 };
+enum { POOL_JOBS_MAX = 256, KEEP_LAST_MAX = 100000 };
 
 struct pool_order {
     const struct scenario_list *scenarios;
@@ -23,9 +23,14 @@ struct pool_order {
     int64_t budget_ns; /* begin no run after this much time; 0: none, all runs are done */
     int64_t begun_ns;  /* when that time began, on CLOCK_MONOTONIC */
     const char *adapter;
+    const char *server;                       /* --redis-server, or NULL */
+    const struct run_cluster_choice *cluster; /* --cluster, or NULL */
     int64_t time_scale_ppm;
+    int64_t stress_ns; /* 0: none */
     enum run_keep keep;
+    uint32_t keep_last; /* of each scenario and world: unmet runs, the newest */
     bool stop_at_first;
+    const char *trace; /* takes the trace of the only run, or NULL */
     const char *out;
 };
 

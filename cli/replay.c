@@ -3,8 +3,11 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/recording.h"
+#include "cli/results.h"
 
 #include "base/version.h"
+#include "cli/crate.h"
+#include "cli/options.h"
 #include "cli/replay.h"
 #include "harness/sim/bundle.h"
 
@@ -34,12 +37,12 @@ static error_t replay_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->path != NULL) {
-            argp_error(state, "one bundle at a time");
+            options_refuse(state, "one bundle at a time");
         }
         options->path = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which bundle? A file, or the folder of a kept run");
+        options_refuse(state, "which bundle? A file, or the folder of a kept run");
         return EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -51,7 +54,8 @@ const struct argp replay_argp = {
     replay_option,
     "BUNDLE or FOLDER",
     "Run a stored failure again in the simulator: the same history, byte for byte, and the same "
-    "verdict. Where picklock has changed since, it says where the two runs part, and goes on. The "
+    "verdict. A run of the real world that `picklock bundle` packed is judged again. Where "
+    "picklock has changed since, it says where the two runs part, and goes on. The "
     "exit code is that of the verdict: 1 if the violation is still there.",
     NULL,
     NULL,
@@ -129,30 +133,93 @@ static int replay_tell(const struct bundle *bundle, const struct recording *reco
     return worst == VERDICT_FAIL ? EXIT_VIOLATION : worst == VERDICT_PASS ? EXIT_MET : EXIT_UNKNOWN;
 }
 
-int command_replay(int argc, char **argv)
+/* A run of the real world cannot be had again byte for byte: what it recorded is judged again. */
+static int replay_history(const char *folder, struct text *why)
+{
+    static char memory[REPLAY_TEXT_BYTES];
+    static char told[REPLAY_TEXT_BYTES];
+    static const struct history_reader_options reading;
+    char path[2 * FILES_PATH_BYTES];
+    struct loaded loaded;
+    struct text verdicts = text_over(memory, sizeof memory);
+    (void)snprintf(path, sizeof path, "%s/history.jsonl", folder);
+    struct result result = loaded_read(path, &reading, &loaded, why);
+    if (result_failed(result)) {
+        return command_fail(result, why);
+    }
+    (void)snprintf(path, sizeof path, "%s/verdict", folder);
+    FILE *file = fopen(path, "re");
+    size_t length = file != NULL ? fread(told, 1, sizeof told - 1, file) : 0;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    told[length] = '\0';
+    crate_verdicts(&loaded, &verdicts);
+    foreign_print(stdout, loaded.header.scenario, strlen(loaded.header.scenario));
+    printf(", seed %" PRIu64 ", a run of the real world, judged again\n", loaded.header.seed);
+    bool same = strcmp(told, verdicts.data) == 0;
+    printf("%s\n",
+           same ? "the same verdict as recorded" : "another verdict than recorded; it was:");
+    if (!same) {
+        foreign_print(stdout, told, length);
+        printf("now:\n");
+    }
+    printf("%s", verdicts.data);
+    enum verdict worst = VERDICT_SKIPPED;
+    for (size_t i = 0; i < check_count(); i++) {
+        worst = verdict_worse(worst, (enum verdict)loaded_result(&loaded, i)->verdict);
+    }
+    loaded_release(&loaded);
+    return worst == VERDICT_FAIL ? EXIT_VIOLATION : worst == VERDICT_PASS ? EXIT_MET : EXIT_UNKNOWN;
+}
+
+static int replay_path(const struct replay_options *options, const char *given, struct text *why)
 {
     static struct bundle bundle;
-    struct replay_options options = {0};
     struct trace now;
     struct stat info;
-    char path[FILES_PATH_BYTES];
-    char memory[2 * WHY_BYTES];
-    struct text why = text_over(memory, sizeof memory);
+    char path[2 * FILES_PATH_BYTES];
     struct arena arena = arena_empty(REPLAY_ARENA_BYTES);
+    bool folder = stat(given, &info) == 0 && S_ISDIR(info.st_mode);
+    (void)snprintf(path, sizeof path, "%s%s", given, folder ? "/run.bundle" : "");
+    if (folder && stat(path, &info) != 0) {
+        return replay_history(given, why);
+    }
     struct recording *recording = recording_open(false);
-    command_parse(&replay_argp, argc, argv, &options);
-    bool folder = stat(options.path, &info) == 0 && S_ISDIR(info.st_mode);
-    (void)snprintf(path, sizeof path, "%s%s", options.path, folder ? "/run.bundle" : "");
-    struct result result = bundle_read(path, &arena, &bundle, &why);
+    struct result result = bundle_read(path, &arena, &bundle, why);
     arena_release(&arena);
     if (!result_failed(result)) {
-        result = replay_judge(&bundle, recording, &now, &why);
+        result = replay_judge(&bundle, recording, &now, why);
     }
-    if (!result_failed(result) && options.history != NULL) {
-        result = recording_write(recording, options.history, &why);
+    if (!result_failed(result) && options->history != NULL) {
+        result = recording_write(recording, options->history, why);
     }
     int code =
-        result_failed(result) ? command_fail(result, &why) : replay_tell(&bundle, recording, &now);
+        result_failed(result) ? command_fail(result, why) : replay_tell(&bundle, recording, &now);
     recording_close(recording);
     return code;
+}
+
+/* One file of `picklock bundle`. */
+static int replay_pack(const struct replay_options *options, struct text *why)
+{
+    char folder[FILES_PATH_BYTES];
+    struct result opened = crate_open(options->path, folder, why);
+    if (result_failed(opened)) {
+        return command_fail(opened, why);
+    }
+    int code = replay_path(options, folder, why);
+    (void)results_remove(folder);
+    return code;
+}
+
+int command_replay(int argc, char **argv)
+{
+    struct replay_options options = {0};
+    char memory[2 * WHY_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    command_parse(&replay_argp, argc, argv, &options);
+    size_t length = strlen(options.path);
+    bool packed = length > 8 && strcmp(options.path + length - 8, ".tar.zst") == 0;
+    return packed ? replay_pack(&options, &why) : replay_path(&options, options.path, &why);
 }

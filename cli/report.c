@@ -4,9 +4,12 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/foreign.h"
+#include "cli/again.h"
 #include "cli/command.h"
 #include "cli/report_formats.h"
 #include "cli/report_json.h"
+#include "cli/report_library.h"
+#include "cli/results.h"
 #include "cli/shard.h"
 
 #include <inttypes.h>
@@ -17,6 +20,8 @@
 #define GREEN  "\033[32m"
 #define YELLOW "\033[33m"
 #define PLAIN  "\033[0m"
+
+enum { LEFT_OUT_NAMED_MAX = 40 };
 
 static bool same_kind(const struct run_report *a, const struct run_report *b)
 {
@@ -103,15 +108,17 @@ void report_add(struct report_group *group, const struct run_report *run)
 void report_rerun(const struct report *report, const struct report_group *group,
                   const struct run_report *run, struct text *text)
 {
-    text_add(text, "picklock run %s --world %s --seed %" PRIu64, group->scenario->path,
-             group->world, run->seed);
-    if (report->time_scale_ppm != 1000000) {
-        text_add(text, " --time-scale %g", (double)report->time_scale_ppm / 1e6);
-    }
-    if (report->adapter != NULL) {
-        text_add(text, " --adapter '%s'", report->adapter);
-    }
-    text_add(text, " --keep always");
+    struct again again = {
+        .path = group->scenario->path,
+        .world = group->world,
+        .seed = run->seed,
+        .time_scale_ppm = report->time_scale_ppm,
+        .stress_ns = report->stress_ns,
+        .adapter = report->adapter,
+        .server = report->server,
+        .cluster = report->cluster,
+    };
+    again_print(&again, text);
 }
 
 void report_folder(const struct report *report, const struct report_group *group,
@@ -119,6 +126,7 @@ void report_folder(const struct report *report, const struct report_group *group
 {
     text_add(text, "%s/%s/%" PRIu64 "/%s", report->out, group->scenario->name, run->seed,
              group->world);
+    results_add_number(text, run->place);
 }
 
 void report_skipped(const struct run_report *run, size_t check, struct text *text)
@@ -143,6 +151,9 @@ struct result report_run(const struct report *report, const struct report_group 
     static char memory[REPORT_LINE_BYTES];
     struct text line = text_over(memory, sizeof memory);
     bool json = report->format == REPORT_JSON;
+    if (report->copy != NULL) {
+        *report->copy = *run;
+    }
     if (!json && report->results == NULL && report->shard == NULL) {
         return RESULT_OK;
     }
@@ -207,6 +218,21 @@ void report_violations(const struct report_group *group, struct text *text)
     }
     if (comma[0] == '\0') {
         report_no_violation(group, text);
+    }
+}
+
+void report_unmet(const struct report_group *group, struct text *text)
+{
+    uint32_t unmet = 0;
+    const char *comma = "";
+    for (uint32_t i = 0; i < group->kind_count; i++) {
+        unmet |= group->kinds[i].shortest.unmet;
+    }
+    for (size_t i = 0; i < check_count(); i++) {
+        if ((unmet >> i & 1u) != 0) {
+            text_add(text, "%s%s", comma, check_at(i)->name);
+            comma = ", ";
+        }
     }
 }
 
@@ -292,10 +318,17 @@ static void report_group_text(const struct report *report, const struct report_g
     char memory[2048];
     struct text text = text_over(memory, sizeof memory);
     bool ok = group->met == group->runs;
-    if (report->quiet && ok) {
+    if (report->brief || (report->quiet && ok)) {
         return;
     }
     print_word(report, group_word(group));
+    report_unmet(group, &text);
+    if (text.length > 0) {
+        char names[1024];
+        (void)snprintf(names, sizeof names, "%s", text.data);
+        text_clear(&text);
+        text_add(&text, "unmet: %s; ", names);
+    }
     report_violations(group, &text);
     printf("%-34s %-4s ", group->scenario->name, group->world);
     if (!report->merged) {
@@ -325,6 +358,7 @@ void report_group(struct report *report, const struct report_group *group)
         report_group_tap(report, group);
         break;
     case REPORT_JSON:
+    case REPORT_NOTHING:
         break;
     }
     if (report->github && report->format == REPORT_TEXT) {
@@ -375,7 +409,7 @@ bool report_disagreement(const struct report *report, const struct report_group 
     return differ;
 }
 
-int report_end(const struct report *report, const struct report_group *groups, size_t count,
+int report_end(struct report *report, const struct report_group *groups, size_t count,
                size_t disagreements)
 {
     if (report->junit != NULL) {
@@ -400,11 +434,17 @@ int report_end(const struct report *report, const struct report_group *groups, s
             code_of_error = error_exit_code((enum error_code)groups[i].last.error);
         }
     }
-    if (report->format == REPORT_TEXT) {
+    report_apart(report);
+    if (report->format == REPORT_TEXT && report->table != NULL) {
+        report->table(report, groups, count);
+    } else if (report->format == REPORT_TEXT) {
         printf("%zu as expected, %zu not as expected, %zu unknown, %zu errors", met, unmet, unknown,
                errors);
         if (disagreements > 0) {
             printf(", %zu with worlds that disagree", disagreements);
+        }
+        if (report->apart != NULL && report->apart->count > 0) {
+            printf(", %zu do not apply", report->apart->count);
         }
         printf("; %" PRIu64 " runs\n", runs);
     } else if (report->format == REPORT_TAP) {
@@ -425,9 +465,15 @@ size_t report_left_out(const struct report_group *groups, size_t count, FILE *st
     for (size_t i = 0; i < count; i++) {
         if (groups[i].runs == 0) {
             left_out++;
+            if (left_out > LEFT_OUT_NAMED_MAX) {
+                continue;
+            }
             fprintf(stream, "%s%s in %s", left_out == 1 ? "left out, there was no time: " : ", ",
                     groups[i].scenario->name, groups[i].world);
         }
+    }
+    if (left_out > LEFT_OUT_NAMED_MAX) {
+        fprintf(stream, ", ... (%zu of them)", left_out);
     }
     if (left_out > 0) {
         fprintf(stream, "; a larger --budget takes them in\n");

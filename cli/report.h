@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_TAP };
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_TAP, REPORT_NOTHING };
 
 enum { REPORT_KINDS_MAX = 10, REPORT_SEEDS_MAX = 8 };
 
@@ -39,30 +39,52 @@ struct report_group {
     uint64_t failed[RUN_CHECKS_MAX]; /* per check: runs in which it failed */
     uint64_t open[RUN_CHECKS_MAX];   /* ... in which it could not say */
     uint64_t skipped[RUN_CHECKS_MAX];
-    int64_t wall_ns;        /* all runs together */
-    struct run_report last; /* the last report that was not met, else the last one */
+    int64_t wall_ns;             /* all runs together */
+    uint64_t kept;               /* unmet runs that were kept, those since removed as well */
+    struct report_place *places; /* a ring of the newest of them, for keep_last; or NULL */
+    struct run_report last;      /* the last report that was not met, else the last one */
     uint32_t kind_count;
     struct report_kind kinds[REPORT_KINDS_MAX];
 };
 
+/* Where a run is kept that is not as expected. */
+struct report_place {
+    uint64_t seed;
+    uint32_t number; /* 0: nowhere */
+};
+
 struct shard;
 struct baseline;
+struct apart_list;
+struct lock_nature;
 
 struct report {
     enum report_format format;
-    FILE *junit;   /* or NULL */
-    FILE *summary; /* or NULL */
-    FILE *results; /* or NULL: takes the lines of JSON as well */
+    bool brief; /* of groups nothing is printed */
+    /* Prints the table at the end in place of the usual line; or NULL. */
+    void (*table)(const struct report *report, const struct report_group *groups, size_t count);
+    const void *table_of; /* what it is about */
+    FILE *junit;          /* or NULL */
+    FILE *summary;        /* or NULL */
+    FILE *results;        /* or NULL: takes the lines of JSON as well */
     bool colour;
     bool github;
     bool quiet;
-    bool merged;               /* put together from shards: how long it took is not known */
-    bool timing;               /* how long a run took is told in its line as well */
-    struct shard *shard;       /* or NULL */
-    struct baseline *baseline; /* or NULL */
-    const char *out;           /* folder of the results */
-    const char *adapter;       /* or NULL */
+    bool merged;                      /* put together from shards: how long it took is not known */
+    bool update;                      /* what came of the runs is written into their files */
+    bool timing;                      /* how long a run took is told in its line as well */
+    struct shard *shard;              /* or NULL */
+    struct baseline *baseline;        /* or NULL */
+    const char *out;                  /* folder of the results */
+    const char *server;               /* --redis-server, or NULL */
+    const char *cluster;              /* --cluster, or NULL */
+    const char *adapter;              /* or NULL */
+    const struct apart_list *apart;   /* what does not apply; or NULL */
+    const struct lock_nature *nature; /* of a library that all that applies is tried on: the table
+                                         at the end is of that; or NULL */
+    struct run_report *copy;          /* takes the last run, for who asks to know; or NULL */
     int64_t time_scale_ppm;
+    int64_t stress_ns;
     size_t number; /* TAP */
 };
 
@@ -90,7 +112,7 @@ bool report_differs(const struct scenario *scenario, size_t check, const uint64_
                     const uint64_t *failed_b);
 
 /* At the end: the table, and the worst exit code. */
-int report_end(const struct report *report, const struct report_group *groups, size_t count,
+int report_end(struct report *report, const struct report_group *groups, size_t count,
                size_t disagreements);
 
 /* With a budget: name the groups that there was no time for, on `stream`; gives their number. */
@@ -99,6 +121,9 @@ size_t report_left_out(const struct report_group *groups, size_t count, FILE *st
 /* The folder of the results in which the run is kept. */
 void report_folder(const struct report *report, const struct report_group *group,
                    const struct run_report *run, struct text *text);
+
+/* "exclusion, no_leak": the checks that some run of the group was not as expected in. */
+void report_unmet(const struct report_group *group, struct text *text);
 
 /* The command that runs this again. */
 void report_rerun(const struct report *report, const struct report_group *group,

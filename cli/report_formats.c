@@ -33,6 +33,11 @@ void report_group_tap(struct report *report, const struct report_group *group)
            ok ? "ok" : "not ok", ++report->number, group->scenario->name, group->world,
            group->world, run->seed, text.data);
     if (!ok) {
+        text_clear(&text);
+        report_unmet(group, &text);
+        if (text.length > 0) {
+            printf("  unmet: [%s]\n", text.data);
+        }
         yaml_lines_print("reason", run->sentences);
         text_clear(&text);
         report_rerun(report, group, run, &text);
@@ -45,22 +50,73 @@ void report_group_tap(struct report *report, const struct report_group *group)
     fflush(stdout);
 }
 
-void report_group_github(const struct report_group *group)
+/* Of an annotation: its message, or a value before that, where two more letters have a meaning. */
+static void github_print(const char *text, size_t bytes, const char *special)
+{
+    const char *end = text + bytes;
+    while (text < end) {
+        size_t plain = strcspn(text, special);
+        plain = plain < (size_t)(end - text) ? plain : (size_t)(end - text);
+        foreign_print(stdout, text, plain);
+        text += plain;
+        if (text < end) {
+            printf("%%%02X", (unsigned)*text++);
+        }
+    }
+}
+
+/* The lines of a run's sentences that are about one check, or all for NULL. */
+static void github_sentences(const char *sentences, const char *check)
+{
+    const char *between = "";
+    while (*sentences != '\0') {
+        size_t bytes = strcspn(sentences, "\n");
+        const char *about = strncmp(sentences, "unmet: ", 7) == 0 ? sentences + 7 : sentences;
+        size_t name_bytes = check != NULL ? strlen(check) : 0;
+        if (check == NULL || (strncmp(about, check, name_bytes) == 0 && about[name_bytes] == ':')) {
+            printf("%s", between);
+            github_print(sentences, bytes, "\r\n%");
+            between = "%0A";
+        }
+        sentences += bytes + (sentences[bytes] == '\n');
+    }
+}
+
+/* One annotation; it stands where the scenario expects what did not come. */
+static void github_annotate(const struct report_group *group, const struct run_report *run,
+                            const char *check)
 {
     const struct scenario *scenario = group->scenario;
+    uint32_t line = scenario->expect_line;
+    for (size_t i = 0; check != NULL && i < scenario->expect_count; i++) {
+        if (strcmp(scenario->expects[i].check, check) == 0) {
+            line = scenario->expects[i].line;
+        }
+    }
+    printf("::error file=");
+    github_print(scenario->path, strlen(scenario->path), "\r\n%:,");
+    printf(",line=%" PRIu32 ",title=picklock %s in %s::", line > 0 ? line : 1, scenario->name,
+           group->world);
+    github_sentences(run->sentences, check);
+    printf("\n");
+}
+
+void report_group_github(const struct report_group *group)
+{
     if (group->met == group->runs) {
         return;
     }
-    uint32_t line = scenario->expect_count > 0 ? scenario->expects[0].line : 1;
-    printf("::error file=%s,line=%" PRIu32 ",title=picklock %s in %s::", scenario->path, line,
-           scenario->name, group->world);
-    for (const char *rest = group->last.sentences; *rest != '\0';) {
-        size_t plain = strcspn(rest, "\n%");
-        foreign_print(stdout, rest, plain);
-        rest += plain;
-        if (*rest != '\0') {
-            printf("%s", *rest++ == '\n' ? "%0A" : "%25");
+    uint32_t told = 0;
+    for (uint32_t kind = 0; kind < group->kind_count; kind++) {
+        const struct run_report *run = &group->kinds[kind].shortest;
+        for (size_t i = 0; i < check_count(); i++) {
+            if ((run->unmet & ~told) >> i & 1u) {
+                github_annotate(group, run, check_at(i)->name);
+            }
         }
+        told |= run->unmet;
     }
-    printf("\n");
+    if (told == 0) {
+        github_annotate(group, &group->last, NULL);
+    }
 }

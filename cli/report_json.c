@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { SKIPPED_BYTES = 256, PART_BYTES = 4096, WORD_BYTES = 16 };
+enum { SKIPPED_BYTES = 256, PART_BYTES = 4096, WORD_BYTES = 32 };
 
 static void text_add_json_field(struct text *text, const char *name, const char *value)
 {
@@ -114,6 +114,11 @@ static const char *blame_word(int number)
     return blame_name((enum blame)number);
 }
 
+static const char *check_word(int number)
+{
+    return check_at((size_t)number)->name;
+}
+
 bool report_checks_read(const struct json *json, int32_t checks, struct run_report *run)
 {
     char word[WORD_BYTES];
@@ -138,4 +143,26 @@ bool report_checks_read(const struct json *json, int32_t checks, struct run_repo
         run->unmet |= (json_find(json, one, "unmet") >= 0 ? 1u : 0u) << i;
     }
     return true;
+}
+
+static void cause_read(const struct json *json, int32_t place, struct evidence_cause *cause)
+{
+    char word[WORD_BYTES];
+    memset(cause, 0, sizeof *cause);
+    (void)json_text(json, place, "title", cause->title, sizeof cause->title);
+    (void)json_text(json, place, "advice", cause->advice, sizeof cause->advice);
+    if (json_text(json, place, "blame", word, sizeof word)) {
+        (void)word_find(word, blame_word, BLAME_DEPLOYMENT + 1, &cause->blame);
+    }
+    if (json_text(json, place, "lead", word, sizeof word)) {
+        (void)word_find(word, check_word, (int)check_count(), &cause->lead);
+    }
+}
+
+void report_causes_read(const struct json *json, int32_t causes, struct run_report *run)
+{
+    for (int32_t one = causes < 0 ? -1 : json_first(json, causes);
+         one >= 0 && run->found.cause_count < EVIDENCE_CAUSES_MAX; one = json_next(json, one)) {
+        cause_read(json, one, &run->found.causes[run->found.cause_count++]);
+    }
 }

@@ -23,4 +23,7 @@ bool report_checks_read(const struct json *json, int32_t checks, struct run_repo
 
 void report_line_end(const struct run_report *run, bool timing, struct text *line);
 
+/* The causes of a run, as far as its line tells them. */
+void report_causes_read(const struct json *json, int32_t causes, struct run_report *run);
+
 #endif

@@ -1,19 +1,20 @@
 /* run.c: `picklock run`: reads scenarios, runs them in processes of their own, reports. */
+#include "cli/apart.h"
 #include "cli/baseline.h"
 #include "cli/command.h"
+#include "cli/dry.h"
 #include "cli/each.h"
+#include "cli/filter.h"
 #include "cli/pool.h"
 #include "cli/report.h"
-#include "cli/seed.h"
+#include "cli/report_library.h"
+#include "cli/run_options.h"
 #include "cli/shard.h"
+#include "cli/watch.h"
 #include "cli/words.h"
 
-#include "base/duration.h"
-
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { RUN_ARENA_BYTES = 512 << 20 };
@@ -22,222 +23,17 @@ enum { RUN_ARENA_BYTES = 512 << 20 };
 #define RUN_RUNS_MAX  UINT64_C(1000000000000000)
 #define RUN_SHARE_MAX UINT64_C(100000000)
 
+/* Runs at the same time and core, of the corpus for libraries. */
+#define RUN_LIBRARY_JOBS 3
+
 /* With a budget, where nobody says how many. */
 #define RUN_BUDGET_SEEDS UINT64_C(1000000)
 
-struct run_options {
-    struct scenario_paths paths;
-    struct pool_order order;
-    enum report_format format;
-    const char *junit;
-    const char *baseline;
-    const char *summary;
-    const char *results;
-    const char *colour;
-    uint64_t seed_last;
-    enum shard_lines lines;
-    bool sharded;
-    bool seeds_given;
-    bool timing;
-    bool quiet;
+/* What the lock under test is, and what does not apply to it. */
+struct run_lock {
+    struct lock_nature nature;
+    struct apart_list apart;
 };
-
-enum {
-    KEY_SEEDS = 1000,
-    KEY_KEEP,
-    KEY_JSON,
-    KEY_TAP,
-    KEY_JUNIT,
-    KEY_OUT,
-    KEY_COLOUR,
-    KEY_SCALE,
-    KEY_STOP,
-    KEY_REPEAT,
-    KEY_SHARD,
-    KEY_BASELINE,
-    KEY_SUMMARY,
-    KEY_RESULTS,
-    KEY_BUDGET,
-    KEY_LINES,
-    KEY_TIMING
-};
-
-static const struct argp_option run_option_table[] = {
-    {"world", 'w', "WORLD", 0, "sim (default), real, or sim,real: both must agree", 0},
-    {"seed", 's', "N", 0, "seed of every draw: a number or a git commit hash (default 1)", 0},
-    {"seeds", KEY_SEEDS, "A..B", 0, "one run for each seed from A to B", 0},
-    {"repeat", KEY_REPEAT, "N", 0, "run everything N times with the same seed", 0},
-    {"jobs", 'j', "N", 0, "runs at the same time (default: the number of cores)", 0},
-    {"adapter", 'a', "CMD", 0, "test the library behind this adapter, in the real world", 0},
-    {"time-scale", KEY_SCALE, "X", 0, "multiply every duration by X, such as 0.1", 0},
-    {"stop-at-first", KEY_STOP, NULL, 0, "end a run at its first violation", 0},
-    {"keep", KEY_KEEP, "WHEN", 0, "keep histories: on-failure (default), always or never", 0},
-    {"out", KEY_OUT, "DIR", 0, "folder of the results (default picklock-out)", 0},
-    {"shard", KEY_SHARD, "K/N", 0,
-     "do the K-th of N parts, and leave its results as a file for "
-     "`picklock merge`",
-     0},
-    {"lines", KEY_LINES, "WHICH", 0,
-     "runs that have a line in a shard's file: all (default), or "
-     "unmet: those not as expected; the rest is counted",
-     0},
-    {"baseline", KEY_BASELINE, "FILE", 0,
-     "compare with what an earlier release's --json printed; exit code 1 only for what is new", 0},
-    {"budget", KEY_BUDGET, "TIME", 0,
-     "as many runs as fit into this time, such as 120s; what was left out is told", 0},
-    {"json", KEY_JSON, NULL, 0, "print one JSON object a run on stdout", 0},
-    {"timing", KEY_TIMING, NULL, 0, "tell how long each run took, where there is a line for it", 0},
-    {"tap", KEY_TAP, NULL, 0, "print TAP on stdout", 0},
-    {"junit", KEY_JUNIT, "FILE", 0, "also write a JUnit file", 0},
-    {"results", KEY_RESULTS, "FILE", 0, "also write the lines of --json to this file", 0},
-    {"summary", KEY_SUMMARY, "FILE", 0, "also add a short page of Markdown to this file", 0},
-    {"color", KEY_COLOUR, "WHEN", 0, "auto (default), always or never", 0},
-    {"quiet", 'q', NULL, 0, "print only what is not as expected, and the table", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static bool parse_count(const char *word, uint32_t maximum, uint32_t *count)
-{
-    char *end;
-    unsigned long number = strtoul(word, &end, 10);
-    if (end == word || *end != '\0' || number == 0 || number > maximum) {
-        return false;
-    }
-    *count = (uint32_t)number;
-    return true;
-}
-
-static bool parse_worlds(const char *word, struct run_options *options)
-{
-    int index = words_index("world", word); /* sim, real, then both */
-    options->order.sim = index >= 0 && index != 1;
-    options->order.real = index >= 1;
-    return index >= 0;
-}
-
-static bool parse_keep(const char *word, enum run_keep *keep)
-{
-    int index = words_index("keep", word);
-    *keep = index >= 0 ? (enum run_keep)index : KEEP_ON_FAILURE;
-    return index >= 0;
-}
-
-static bool parse_scale(const char *word, int64_t *ppm)
-{
-    char *end;
-    double scale = strtod(word, &end);
-    if (end == word || *end != '\0' || !(scale >= 0.001) || !(scale <= 1000)) {
-        return false;
-    }
-    *ppm = (int64_t)llround(scale * 1e6);
-    return true;
-}
-
-static bool parse_budget(const char *word, int64_t *ns)
-{
-    char memory[WHY_BYTES];
-    struct text why = text_over(memory, sizeof memory);
-    return !result_failed(duration_parse(word, ns, &why)) && *ns > 0;
-}
-
-static error_t run_value(int key, const char *arg, struct run_options *options)
-{
-    switch (key) {
-    case 'w':
-        return parse_worlds(arg, options) ? 0 : EINVAL;
-    case 's':
-        if (!seed_parse(arg, &options->order.runs.seed_first)) {
-            return EINVAL;
-        }
-        options->seed_last = options->order.runs.seed_first;
-        return 0;
-    case KEY_SEEDS:
-        options->seeds_given = true;
-        return seed_range_parse(arg, &options->order.runs.seed_first, &options->seed_last) ? 0
-                                                                                           : EINVAL;
-    case KEY_REPEAT:
-        return parse_count(arg, 1000000, &options->order.runs.repeat) ? 0 : EINVAL;
-    case 'j':
-        return parse_count(arg, POOL_JOBS_MAX, &options->order.jobs) ? 0 : EINVAL;
-    case KEY_SHARD:
-        options->sharded = true;
-        return shard_parse(arg, &options->order.runs.shard, &options->order.runs.shards) ? 0
-                                                                                         : EINVAL;
-    case KEY_LINES:
-        options->lines = words_index("lines", arg) == 1 ? SHARD_LINES_UNMET : SHARD_LINES_ALL;
-        return words_index("lines", arg) >= 0 ? 0 : EINVAL;
-    case KEY_BUDGET:
-        return parse_budget(arg, &options->order.budget_ns) ? 0 : EINVAL;
-    case KEY_SCALE:
-        return parse_scale(arg, &options->order.time_scale_ppm) ? 0 : EINVAL;
-    case KEY_KEEP:
-        return parse_keep(arg, &options->order.keep) ? 0 : EINVAL;
-    case KEY_COLOUR:
-        options->colour = arg;
-        return words_index("color", arg) >= 0 ? 0 : EINVAL;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static error_t run_option(int key, char *arg, struct argp_state *state)
-{
-    struct run_options *options = state->input;
-    switch (key) {
-    case 'a':
-        options->order.adapter = arg;
-        return 0;
-    case KEY_STOP:
-        options->order.stop_at_first = true;
-        return 0;
-    case KEY_OUT:
-        options->order.out = arg;
-        return 0;
-    case KEY_JSON:
-        options->format = REPORT_JSON;
-        return 0;
-    case KEY_BASELINE:
-        options->baseline = arg;
-        return 0;
-    case KEY_RESULTS:
-        options->results = arg;
-        return 0;
-    case KEY_SUMMARY:
-        options->summary = arg;
-        return 0;
-    case KEY_TIMING:
-        options->timing = true;
-        return 0;
-    case KEY_TAP:
-        options->format = REPORT_TAP;
-        return 0;
-    case KEY_JUNIT:
-        options->junit = arg;
-        return 0;
-    case 'q':
-        options->quiet = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        return scenario_paths_option(&options->paths, key, arg, state);
-    default:
-        break;
-    }
-    error_t error = arg != NULL ? run_value(key, arg, options) : ARGP_ERR_UNKNOWN;
-    if (error == EINVAL) {
-        argp_error(state, "\"%s\" is not a value of this option; see --help", arg);
-    }
-    return error;
-}
-
-const struct argp run_argp = {
-    run_option_table,
-    run_option,
-    "[FILE or FOLDER]...",
-    "Run scenarios, check what happened, compare with what they expect. Without a file: every "
-    "scenario below scenarios/.",
-    NULL,
-    NULL,
-    NULL};
 
 /* https://no-color.org: --color wins, then NO_COLOR, then FORCE_COLOR, then the terminal. */
 static bool wants_colour(const char *colour)
@@ -257,8 +53,38 @@ static bool wants_colour(const char *colour)
     return isatty(STDOUT_FILENO) && terminal != NULL && strcmp(terminal, "dumb") != 0;
 }
 
+/* Nodes that are there already: in the real world, one run after the other. */
+static struct result run_check_cluster(struct run_options *options, struct text *why)
+{
+    static struct run_cluster_choice choice;
+    struct pool_order *order = &options->order;
+    bool real = order->real || !options->world_given;
+    if (options->cluster == NULL && real && order->server == NULL) {
+        options->cluster = getenv("PICKLOCK_CLUSTER"); /* where a container has nodes beside it */
+    }
+    if (options->cluster == NULL || options->cluster[0] == '\0') {
+        options->cluster = NULL;
+        return RESULT_OK;
+    }
+    if (!real) {
+        text_add(why, "--cluster: nodes are of the real world; leave out --world sim");
+        return result_error(ERROR_USAGE);
+    }
+    if (order->server != NULL) {
+        text_add(why, "--cluster: its nodes run a server already; leave out --redis-server");
+        return result_error(ERROR_USAGE);
+    }
+    choice.path = options->cluster;
+    order->cluster = &choice;
+    order->sim = order->sim && order->real;
+    order->real = true;
+    order->jobs = 1;
+    return cluster_read(options->cluster, &choice.cluster, why);
+}
+
 static struct result run_check_options(struct run_options *options, struct text *why)
 {
+    TRY(run_check_cluster(options, why));
     if (options->order.adapter != NULL && options->order.sim && options->order.real) {
         text_add(why, "--adapter: a foreign library runs in the real world only; leave out sim");
         return result_error(ERROR_USAGE);
@@ -282,6 +108,18 @@ static struct result run_check_options(struct run_options *options, struct text 
         text_add(why, "more than 100 million runs of each scenario were asked for; --shard takes a "
                       "part of them");
         return result_error(ERROR_LIMIT);
+    }
+    if (options->order.stress_ns > 0 && (options->sharded || options->order.real)) {
+        text_add(why, options->sharded
+                          ? "--stress belongs to no search; leave out --shard"
+                          : "--stress is the simulator's; on real servers run busy programs "
+                            "beside: tools/busy.sh");
+        return result_error(ERROR_USAGE);
+    }
+    if (options->update && (options->sharded || options->order.adapter != NULL)) {
+        text_add(why, "--update-expect writes what picklock's own lock does; leave out --shard and "
+                      "--adapter");
+        return result_error(ERROR_USAGE);
     }
     if (options->lines == SHARD_LINES_UNMET && !options->sharded) {
         text_add(why, "--lines is about a shard's file: give --shard K/N as well");
@@ -336,27 +174,86 @@ static struct result run_close(const char *path, FILE *file, struct result befor
     return before;
 }
 
+/* Take out what does not apply to the lock. A library is asked what it is, if that matters. */
+static struct result run_sort(struct run_options *options, struct scenario_list *scenarios,
+                              struct arena *arena, struct run_lock *lock, struct text *why)
+{
+    const struct pool_order *order = &options->order;
+    bool ask = order->adapter != NULL && (options->library || apart_needed(scenarios));
+    if (ask) {
+        TRY(dry_nature(order->adapter, order->out, arena, &lock->nature, why));
+    }
+    if (ask && !options->library) {
+        lock->nature.nodes_min = 1; /* whoever names a file may try it with any number of nodes */
+        lock->nature.nodes_max = HISTORY_NODES_MAX;
+    }
+    if (order->adapter != NULL && !ask) {
+        return RESULT_OK;
+    }
+    return apart_sort(scenarios, ask ? &lock->nature : NULL, arena, &lock->apart, why);
+}
+
+/* Without a file, all that there is for libraries; most of that time is spent with waiting. */
+static void run_library(struct run_options *options)
+{
+    static char folder[] = "scenarios/library";
+    if (options->order.adapter == NULL || options->paths.count > 0) {
+        return;
+    }
+    options->library = true;
+    options->paths.list[options->paths.count++] = folder;
+    if (!options->jobs_given) {
+        options->order.jobs *= RUN_LIBRARY_JOBS;
+    }
+}
+
+static bool run_is_single(const struct pool_order *order)
+{
+    const struct agenda_order *runs = &order->runs;
+    return runs->files == 1 && runs->worlds == 1 && runs->seeds == 1 && runs->repeat == 1;
+}
+
 static struct result run_all(struct run_options *options, struct arena *arena, int *exit_code,
                              struct text *why)
 {
     struct scenario_list scenarios;
+    static struct run_lock lock;
     TRY(run_check_options(options, why));
+    run_library(options);
     TRY(scenarios_load(options->paths.list, options->paths.count, arena, &scenarios, why));
+    for (size_t i = 0; options->order.cluster != NULL && i < scenarios.count; i++) {
+        TRY(cluster_fits(&options->order.cluster->cluster, &scenarios.list[i], why));
+    }
+    if (options->filter != NULL) {
+        TRY(filter_scenarios(options->filter, &scenarios, why));
+    }
+    TRY(run_sort(options, &scenarios, arena, &lock, why));
     struct report report = {
         .format = options->format,
         .colour = wants_colour(options->colour),
         .github = getenv("GITHUB_ACTIONS") != NULL,
-        .quiet = options->quiet,
+        .quiet = options->quiet || options->library,
+        .apart = &lock.apart,
+        .nature = options->library ? &lock.nature : NULL,
+        .table = options->library ? report_library : NULL,
+        .update = options->update,
         .timing = options->timing,
         .out = options->order.out,
         .adapter = options->order.adapter,
+        .server = options->order.server,
+        .cluster = options->cluster,
         .time_scale_ppm = options->order.time_scale_ppm,
+        .stress_ns = options->order.stress_ns,
     };
     TRY(run_open(options->junit, "we", &report.junit, why));
     TRY(run_open(options->summary, "ae", &report.summary, why));
     TRY(run_open(options->results, "we", &report.results, why));
     options->order.scenarios = &scenarios;
     options->order.runs.files = scenarios.count;
+    if (options->order.trace != NULL && !run_is_single(&options->order)) {
+        text_add(why, "--trace takes one run: one file, one world, one seed");
+        return result_error(ERROR_USAGE);
+    }
     if (options->baseline != NULL) {
         TRY(baseline_read(options->baseline, arena, &report.baseline, why));
     }
@@ -379,19 +276,11 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
 int command_run(int argc, char **argv)
 {
     static struct run_options options;
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    options.order.begun_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    options.order.sim = true;
-    options.order.runs =
-        (struct agenda_order){.seed_first = 1, .repeat = 1, .shard = 1, .shards = 1};
-    options.seed_last = 1;
-    options.order.jobs = cores > 0 && cores < POOL_JOBS_MAX ? (uint32_t)cores : 2;
-    options.order.time_scale_ppm = 1000000;
-    options.order.out = "picklock-out";
-    options.colour = "auto";
+    run_options_init(&options);
     command_parse(&run_argp, argc, argv, &options);
+    if (options.watch) {
+        watch_begin(&options.paths);
+    }
     char memory[2 * WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
     struct arena arena = arena_empty(RUN_ARENA_BYTES);

@@ -2,16 +2,21 @@
 #include "cli/run_one.h"
 
 #include "base/assert.h"
+#include "cli/again.h"
 #include "cli/command.h"
 #include "cli/files.h"
-#include "cli/page.h"
+#include "cli/hints.h"
 #include "cli/recording.h"
 #include "cli/replay.h"
+#include "cli/results.h"
+#include "cli/run_page.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { SCENARIO_PRINT_BYTES = 256 * 1024 };
 
@@ -99,12 +104,14 @@ static enum run_status status_worse(enum run_status a, enum run_status b)
 static void describe_unmet(const struct expectation *expected, const struct check *check,
                            const struct check_result *result, struct text *text)
 {
+    text_add(text, "unmet: %s: ", check->name);
     if (expected == NULL) {
-        return;
+        text_add(text, check->required ? "must pass, " : "not in expect, so it must not fail, ");
+    } else {
+        text_add(text, "expected %s%s%s, ", expected->verdict,
+                 expected->blame[0] != '\0' ? ", blame " : "", expected->blame);
     }
-    text_add(text, "%s: expected %s%s%s, found %s", check->name, expected->verdict,
-             expected->blame[0] != '\0' ? ", blame " : "", expected->blame,
-             verdict_name((enum verdict)result->verdict));
+    text_add(text, "found %s", verdict_name((enum verdict)result->verdict));
     if (result->verdict == VERDICT_FAIL) {
         text_add(text, ", blame %s", blame_name((enum blame)result->blame));
     } else if (result->verdict == VERDICT_SKIPPED) {
@@ -141,35 +148,75 @@ static void take_evidence(const struct recording *recording, struct run_report *
     report->found.cause_count = evidence_take_causes(&stories, report->found.causes);
 }
 
+/* How one check came out, as bits and sentences; gives how it stands to what is expected. */
+static enum run_status take_check(const struct scenario *scenario,
+                                  const struct recording *recording, size_t i,
+                                  struct run_report *report)
+{
+    const struct check *check = check_at(i);
+    const struct check_result *result = recording_result(recording, i);
+    const struct expectation *expected = expectation_of(scenario, check->name);
+    enum run_status status = check_status(scenario, expected, result);
+    if (check->required && expected == NULL && result->verdict != VERDICT_PASS) {
+        status = RUN_UNKNOWN; /* nothing checked, or a fault that did not strike, is no pass */
+    }
+    report->verdicts[i] = result->verdict;
+    report->blames[i] = result->blame;
+    report->inapplicable |= (result->inapplicable ? 1u : 0u) << i;
+    report->violations |= (result->verdict == VERDICT_FAIL ? 1u : 0u) << i;
+    report->unmet |= (status != RUN_MET ? 1u : 0u) << i;
+    return status;
+}
+
+/* Whether the file expects a fail that did not come. */
+static bool meant_to_fail(const struct scenario *scenario, const struct run_report *report)
+{
+    for (size_t i = 0; i < check_count(); i++) {
+        const struct expectation *expected = expectation_of(scenario, check_at(i)->name);
+        if ((report->unmet >> i & 1u) != 0 && expected != NULL &&
+            strcmp(expected->verdict, "fail") == 0 && report->verdicts[i] != VERDICT_FAIL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is not as expected comes first, then what else was violated. */
+static void describe(const struct scenario *scenario, const struct recording *recording,
+                     const struct run_report *report, struct text *text)
+{
+    struct explain_history history = recording_history(recording);
+    for (int unmet = 1; unmet >= 0; unmet--) {
+        for (size_t i = 0; i < check_count(); i++) {
+            const struct check *check = check_at(i);
+            const struct check_result *result = recording_result(recording, i);
+            if ((int)(report->unmet >> i & 1u) != unmet) {
+                continue;
+            }
+            if (unmet == 1) {
+                describe_unmet(expectation_of(scenario, check->name), check, result, text);
+            }
+            if (result->verdict == VERDICT_FAIL || (unmet == 1 && check->required)) {
+                explain_headline(&history, check, result, text);
+                text_add(text, "\n");
+            }
+        }
+        if (unmet == 1 && meant_to_fail(scenario, report)) {
+            hints_print(scenario, &history, text);
+        }
+    }
+}
+
 static void compare(const struct scenario *scenario, const struct recording *recording,
                     struct run_report *report)
 {
     struct text text = text_over(report->sentences, sizeof report->sentences);
-    struct explain_history history = recording_history(recording);
     enum run_status status = RUN_MET;
     ASSERT(check_count() <= RUN_CHECKS_MAX);
     for (size_t i = 0; i < check_count(); i++) {
-        const struct check *check = check_at(i);
-        const struct check_result *result = recording_result(recording, i);
-        const struct expectation *expected = expectation_of(scenario, check->name);
-        enum run_status one = check_status(scenario, expected, result);
-        if (check->required && expected == NULL && result->verdict != VERDICT_PASS) {
-            one = RUN_UNKNOWN; /* nothing checked, or a fault that did not strike, is no pass */
-        }
-        report->verdicts[i] = result->verdict;
-        report->blames[i] = result->blame;
-        report->inapplicable |= (result->inapplicable ? 1u : 0u) << i;
-        report->violations |= (result->verdict == VERDICT_FAIL ? 1u : 0u) << i;
-        report->unmet |= (one != RUN_MET ? 1u : 0u) << i;
-        status = status_worse(status, one);
-        if (one != RUN_MET) {
-            describe_unmet(expected, check, result, &text);
-        }
-        if (result->verdict == VERDICT_FAIL || (one != RUN_MET && check->required)) {
-            explain_headline(&history, check, result, &text);
-            text_add(&text, "\n");
-        }
+        status = status_worse(status, take_check(scenario, recording, i, report));
     }
+    describe(scenario, recording, report, &text);
     if (!anything_judged(report)) {
         status = status_worse(status, RUN_UNKNOWN);
         text_add(&text, "every check was skipped: there was nothing to judge\n");
@@ -180,24 +227,66 @@ static void compare(const struct scenario *scenario, const struct recording *rec
     }
 }
 
+/* How this run is ordered, whoever words it. */
+static struct again run_again(const struct run_request *request)
+{
+    bool real = request->world == &world_real;
+    return (struct again){
+        .path = request->scenario->path,
+        .world = request->world->name,
+        .seed = request->seed,
+        .time_scale_ppm = request->time_scale_ppm,
+        .stress_ns = request->stress_ns,
+        .adapter = request->adapter,
+        .server = request->server,
+        .cluster = real && request->cluster != NULL ? request->cluster->path : NULL,
+    };
+}
+
+void run_rerun(const struct run_request *request, struct text *text)
+{
+    struct again again = run_again(request);
+    again_print(&again, text);
+}
+
+/* Where it is run from: what an adapter, a server or nodes are may be named from there. */
+static void add_start_folder(struct text *text)
+{
+    char here[FILES_PATH_BYTES];
+    if (getcwd(here, sizeof here) == NULL) {
+        return;
+    }
+    text_add(text, "cd ");
+    shell_quote(text, here);
+    text_add(text, " || exit 3\n");
+}
+
 static struct result write_rerun(const struct run_request *request, struct text *why)
 {
     char path[FILES_PATH_BYTES];
-    char memory[FILES_PATH_BYTES];
+    char memory[4 * FILES_PATH_BYTES];
     struct text text = text_over(memory, sizeof memory);
-    text_add(&text,
-             "#!/bin/sh\n# Runs this again, from the folder that holds the scenario.\n"
-             "exec picklock run '%s' --world %s --seed %" PRIu64,
-             request->scenario->path, request->world->name, request->seed);
-    if (request->time_scale_ppm != 1000000) {
-        text_add(&text, " --time-scale %g", (double)request->time_scale_ppm / 1e6);
+    struct again again = run_again(request);
+    text_add(&text, "#!/bin/sh\n"
+                    "# Runs this again, from any folder: the scenario that lies beside this file, "
+                    "by the picklock\n# that ran it, or where that is gone by the one on the path."
+                    "\nprogram=");
+    shell_quote(&text, program_path());
+    text_add(&text, "\n[ -x \"$program\" ] || program=picklock\n"
+                    "here=$(CDPATH= cd -- \"$(dirname -- \"$0\")\" && pwd) || exit 3\n");
+    if (again.adapter != NULL || again.server != NULL || again.cluster != NULL) {
+        add_start_folder(&text);
     }
-    if (request->adapter != NULL) {
-        text_add(&text, " --adapter '%s'", request->adapter);
+    text_add(&text, "exec \"$program\" run \"$here\"/%s.yaml", request->scenario->name);
+    again_print_options(&again, shell_quote, &text);
+    text_add(&text, " \"$@\"\n");
+    if (text.cut) {
+        text_add(why, "the command that runs this again is longer than %zu bytes", sizeof memory);
+        return result_error(ERROR_LIMIT);
     }
-    text_add(&text, " --keep always \"$@\"\n");
     (void)snprintf(path, sizeof path, "%s/rerun.sh", request->directory);
-    return file_write(path, text.data, text.length, why);
+    TRY(file_write(path, text.data, text.length, why));
+    return chmod(path, 0755) == 0 ? RESULT_OK : result_error(ERROR_IO);
 }
 
 static struct result write_scenario(const struct run_request *request, struct text *why)
@@ -210,31 +299,20 @@ static struct result write_scenario(const struct run_request *request, struct te
     return file_write(path, text.data, text.length, why);
 }
 
-/* The picture of the run, for a browser. */
-static struct result write_page(const struct run_request *request,
-                                const struct recording *recording, struct text *why)
-{
-    const struct check_result *results[RUN_CHECKS_MAX];
-    for (size_t i = 0; i < check_count(); i++) {
-        results[i] = recording_result(recording, i);
-    }
-    struct explain_history history = recording_history(recording);
-    struct html_page page = {
-        .history = &history, .results = results, .result_count = check_count()};
-    char path[FILES_PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/report.html", request->directory);
-    return page_write(&page, path, why);
-}
-
 /* Leave what a reader needs: the history, its picture, the scenario, how to run it again. */
 static struct result keep(const struct run_request *request, const struct plan *plan,
-                          const struct recording *recording, struct text *why)
+                          const struct recording *recording, const struct run_report *report,
+                          struct text *why)
 {
     char path[FILES_PATH_BYTES];
-    TRY(folder_make(request->directory, why));
+    if (*request->lock < 0) {
+        TRY(results_begin(request->directory, request->lock, why));
+    }
     (void)snprintf(path, sizeof path, "%s/history.jsonl", request->directory);
     TRY(recording_write(recording, path, why));
-    TRY(write_page(request, recording, why));
+    struct run_page page = {
+        .request = request, .plan = plan, .recording = recording, .report = report};
+    TRY(run_page_write(&page, why));
     TRY(write_scenario(request, why));
     if (request->world == &world_sim) {
         (void)snprintf(path, sizeof path, "%s/run.bundle", request->directory);
@@ -243,16 +321,26 @@ static struct result keep(const struct run_request *request, const struct plan *
     return write_rerun(request, why);
 }
 
+static bool is_kept(enum run_keep keep, const struct run_report *report)
+{
+    bool unmet = report->status != RUN_MET;
+    return keep == KEEP_ALWAYS || (keep == KEEP_UNMET && unmet) ||
+           (keep == KEEP_ON_FAILURE && (unmet || report->violations != 0));
+}
+
 static struct result run_and_judge(const struct run_request *request, struct recording *recording,
                                    struct run_report *report, struct text *why)
 {
     static struct plan plan;
     struct history_header header;
     scenario_plan(request->scenario, request->seed, request->time_scale_ppm, &plan);
+    plan.stress_ns = request->stress_ns;
     plan_header(&plan, request->world->name, &header);
     TRY(recording_begin(recording, &header, why));
     struct world_options options = {
         .adapter = request->adapter,
+        .server = request->server,
+        .cluster = request->cluster != NULL ? &request->cluster->cluster : NULL,
         .run_directory = request->directory,
         .program = program_path(),
     };
@@ -263,10 +351,12 @@ static struct result run_and_judge(const struct run_request *request, struct rec
     report->events = history.count;
     report->virtual_ns = history.count > 0 ? history.events[history.count - 1].time_ns : 0;
     memcpy(report->library, header.library, sizeof report->library);
-    bool failed = report->status != RUN_MET || report->violations != 0;
-    if (request->keep == KEEP_ALWAYS || (request->keep == KEEP_ON_FAILURE && failed)) {
+    if (request->trace != NULL) {
+        TRY(run_page_trace(recording, request->trace, why));
+    }
+    if (is_kept(request->keep, report)) {
         report->history_hash = recording_hash(recording);
-        TRY(keep(request, &plan, recording, why));
+        TRY(keep(request, &plan, recording, report, why));
         report->kept = true;
     }
     return RESULT_OK;

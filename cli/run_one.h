@@ -20,17 +20,28 @@ enum run_status {
     RUN_INTERRUPTED,
 };
 
-enum run_keep { KEEP_ON_FAILURE, KEEP_ALWAYS, KEEP_NEVER };
+enum run_keep { KEEP_ON_FAILURE, KEEP_ALWAYS, KEEP_NEVER, KEEP_UNMET };
+
+/* Nodes that are there already. */
+struct run_cluster_choice {
+    const char *path; /* as it was given */
+    struct cluster cluster;
+};
 
 struct run_request {
     const struct scenario *scenario;
     const struct world *world;
     uint64_t seed;
     int64_t time_scale_ppm;
-    const char *adapter;   /* or NULL */
+    int64_t stress_ns;
+    const char *adapter;                      /* or NULL */
+    const char *server;                       /* the redis-server, or NULL */
+    const struct run_cluster_choice *cluster; /* or NULL */
     const char *directory; /* the run's own: exists for the real world, else made when kept */
+    int *lock;             /* of its mark; taken when the directory is made */
     enum run_keep keep;
     bool stop_at_first;
+    const char *trace; /* takes the run's trace, or NULL */
 };
 
 /* What shows the violations, and which of them are one event seen from several sides. */
@@ -50,7 +61,8 @@ struct run_report {
     uint32_t inapplicable; /* bit i: check i was skipped because of what the lock declares */
     uint8_t verdicts[RUN_CHECKS_MAX];
     uint8_t blames[RUN_CHECKS_MAX];
-    uint64_t run; /* number of it in its group, from 1; set by the caller */
+    uint64_t run;   /* number of it in its group, from 1; set by the caller */
+    uint32_t place; /* which of its name in the folder of its seed, from 1, where kept */
     uint64_t seed;
     uint64_t events;
     uint64_t history_hash; /* XXH64 of the history's bytes; 0 if it was not printed */
@@ -62,6 +74,9 @@ struct run_report {
 };
 
 void run_one(const struct run_request *request, struct run_report *report);
+
+/* The command that does this run again, from where picklock was called. */
+void run_rerun(const struct run_request *request, struct text *text);
 
 const char *run_status_name(enum run_status status);
 

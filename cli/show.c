@@ -1,16 +1,22 @@
 /* show.c: `picklock show`: tells the story of a run or a history. */
 #include "base/assert.h"
 #include "base/foreign.h"
+#include "checker/report/text_story.h"
+#include "cli/again.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/loaded.h"
+#include "cli/maps.h"
+#include "cli/options.h"
 #include "cli/page.h"
 
 #include "history/foreign.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SHOW_TEXT_BYTES = 64 * 1024, SHOW_CHECKS_MAX = 64 };
 
@@ -19,11 +25,24 @@ struct show_options {
     const char *check;
     const char *html;
     const char *map;
+    const char *trace;
+    bool ascii;
+};
+
+/* What is shown. */
+struct show {
+    const struct loaded *loaded;
+    struct explain_history history;
+    const struct check_result *results[SHOW_CHECKS_MAX];
+    struct stories *stories;
+    struct text rerun; /* the command that runs it again; "": there is none */
 };
 
 static const struct argp_option show_option_table[] = {
     {"check", 'c', "NAME", 0, "tell of this check only", 0},
     {"html", 'w', "FILE", 0, "also draw the history as a page that needs nothing else", 0},
+    {"trace", 't', "FILE", 0, "also write the bars as a trace that Perfetto opens", 0},
+    {"ascii", 'A', NULL, 0, "draw with plain ASCII, whatever the terminal can show", 0},
     {"map", 'M', "MAP", 0, "where a foreign history says what: a preset, or name=path pairs", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -34,24 +53,30 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'c':
         if (check_find(arg) == NULL) {
-            argp_error(state, "\"%s\" is no check; `picklock list checks` names them", arg);
+            options_refuse_value(state, key, arg);
         }
         options->check = arg;
         return 0;
     case 'w':
         options->html = arg;
         return 0;
+    case 't':
+        options->trace = arg;
+        return 0;
+    case 'A':
+        options->ascii = true;
+        return 0;
     case 'M':
         options->map = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (options->path != NULL) {
-            argp_error(state, "one history at a time");
+            options_refuse(state, "one history at a time");
         }
         options->path = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which history? A file, or the folder of a run");
+        options_refuse(state, "which history? A file, or the folder of a run");
         return EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -101,75 +126,178 @@ static void show_header(const struct loaded *loaded, const char *path)
     printf("%s\n\n", loaded->cut ? "; cut short in its last line" : "");
 }
 
-/* The first violation as a story, the others in a sentence each, and why a check could not say:
- * one screen. */
-static void show_found(const struct loaded *loaded, size_t index, bool first)
+static void show_buffer(struct buffer *buffer)
 {
-    static char memory[SHOW_TEXT_BYTES];
-    struct explain_history history = loaded_history(loaded);
-    struct text text = text_over(memory, sizeof memory);
-    const struct check_result *result = loaded_result(loaded, index);
-    if (first) {
-        explain_story(&history, check_at(index), result, &text);
-        show_text(text.data);
-        printf("\n");
-        return;
+    if (!buffer->failed && buffer->length > 0) {
+        foreign_print(stdout, buffer->data, buffer->length);
     }
-    explain_headline(&history, check_at(index), result, &text);
-    printf(result->verdict == VERDICT_UNKNOWN ? "unknown: " : "also ");
-    show_text(text.data);
-    if (result->verdict != VERDICT_UNKNOWN) {
-        printf("; --check %s tells its story", check_at(index)->name);
-    }
-    printf("\n");
+    buffer_release(buffer);
 }
 
-static struct result show_html(const struct loaded *loaded, const char *path, struct text *why)
+/* Unicode where the locale says so, as programs without a locale of their own read it. */
+static enum text_style style_of(const struct show_options *options)
 {
-    const struct check_result *results[SHOW_CHECKS_MAX];
+    const char *all = getenv("LC_ALL");
+    const char *type = getenv("LC_CTYPE");
+    const char *word = all != NULL && all[0] != '\0'     ? all
+                       : type != NULL && type[0] != '\0' ? type
+                                                         : getenv("LANG");
+    bool unicode =
+        word != NULL && (strcasestr(word, "utf-8") != NULL || strcasestr(word, "utf8") != NULL);
+    return unicode && !options->ascii ? TEXT_UNICODE : TEXT_ASCII;
+}
+
+static struct show show_of(const struct loaded *loaded)
+{
+    static struct stories stories;
+    struct show show = {.loaded = loaded, .history = loaded_history(loaded), .stories = &stories};
     ASSERT(check_count() <= SHOW_CHECKS_MAX);
     for (size_t i = 0; i < check_count(); i++) {
-        results[i] = loaded_result(loaded, i);
+        show.results[i] = loaded_result(loaded, i);
     }
-    struct explain_history history = loaded_history(loaded);
-    struct html_page page = {
-        .history = &history, .results = results, .result_count = check_count()};
-    return page_write(&page, path, why);
+    stories_tell(&show.history, show.results, &stories);
+    return show;
 }
 
-static enum verdict show_checks(const struct loaded *loaded, const char *only)
+/* Which checks a cause broke: one line of names, wrapped. */
+static void put_broken(const struct story_cause *cause, struct buffer *buffer)
 {
-    enum verdict worst = VERDICT_SKIPPED;
-    char memory[WHY_BYTES];
-    bool first = true;
+    static char memory[SHOW_TEXT_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    const char *comma = "This broke ";
+    for (size_t i = 0; i < check_count(); i++) {
+        if ((cause->checks >> i & 1) != 0) {
+            text_add(&text, "%s%s", comma, check_at(i)->name);
+            comma = ", ";
+        }
+    }
+    text_add(&text, "; --check NAME tells what one of them found.");
+    text_wrapped(memory, 0, buffer);
+    buffer_text(buffer, "\n");
+}
+
+/* The script that runs it again, where a run left one beside its history. */
+static void put_rerun(const char *path, struct text *text)
+{
+    char script[FILES_PATH_BYTES];
+    const char *name = strrchr(path, '/');
+    int folder = name != NULL ? (int)(name - path) + 1 : 0;
+    (void)snprintf(script, sizeof script, "%.*srerun.sh", folder, path);
+    if (access(script, X_OK) == 0 || access(script, R_OK) == 0) {
+        text_add(text, "sh ");
+        shell_word(text, script);
+    }
+}
+
+static void show_causes(const struct show *show, enum text_style style)
+{
+    struct buffer buffer = {0};
+    for (uint32_t i = 0; i < show->stories->cause_count; i++) {
+        const struct story_cause *cause = &show->stories->causes[i];
+        if (show->stories->cause_count > 1) {
+            buffer_add(&buffer, "Cause %" PRIu32 " of %" PRIu32 "\n", i + 1,
+                       show->stories->cause_count);
+        }
+        text_story_print(&show->history, cause, style, &buffer);
+        put_broken(cause, &buffer);
+    }
+    if (show->stories->cause_count == 0) {
+        text_lanes_print(&show->history, NULL, style, &buffer);
+        buffer_text(&buffer, "\n");
+    } else if (show->rerun.length > 0) {
+        buffer_text(&buffer, "Again: ");
+        buffer_bytes(&buffer, show->rerun.data, show->rerun.length);
+        buffer_text(&buffer, "\n\n");
+    }
+    show_buffer(&buffer);
+}
+
+/* A fail that no cause tells of, or why a check could not say. */
+static void show_rest(const struct show *show)
+{
+    static char memory[SHOW_TEXT_BYTES];
     bool told = false;
     for (size_t i = 0; i < check_count(); i++) {
-        const struct check *check = check_at(i);
-        const struct check_result *result = loaded_result(loaded, i);
-        if (only != NULL && strcmp(check->name, only) != 0) {
-            continue;
-        }
-        worst = verdict_worse(worst, (enum verdict)result->verdict);
-        bool fails = result->verdict == VERDICT_FAIL;
-        if (fails || result->verdict == VERDICT_UNKNOWN) {
-            show_found(loaded, i, fails && first);
-            first = first && !fails;
+        bool fails = show->results[i]->verdict == VERDICT_FAIL;
+        bool unknown = show->results[i]->verdict == VERDICT_UNKNOWN;
+        if (unknown || (fails && stories_cause_of(show->stories, i) == NULL)) {
+            struct text text = text_over(memory, sizeof memory);
+            explain_headline(&show->history, check_at(i), show->results[i], &text);
+            printf("%s: ", verdict_name((enum verdict)show->results[i]->verdict));
+            show_text(text.data);
+            printf("\n");
             told = true;
         }
     }
     printf("%s", told ? "\n" : "");
+}
+
+/* All that one check has to say. */
+static void show_check(const struct show *show, const char *name)
+{
+    static char memory[SHOW_TEXT_BYTES];
+    struct text text = text_over(memory, sizeof memory);
     for (size_t i = 0; i < check_count(); i++) {
-        const struct check_result *result = loaded_result(loaded, i);
+        const struct check *check = check_at(i);
+        if (strcmp(check->name, name) != 0) {
+            continue;
+        }
+        if (show->results[i]->verdict == VERDICT_FAIL) {
+            explain_story(&show->history, check, show->results[i], &text);
+        } else if (show->results[i]->verdict == VERDICT_UNKNOWN) {
+            text_add(&text, "unknown: ");
+            explain_headline(&show->history, check, show->results[i], &text);
+            text_add(&text, "\n");
+        }
+        show_text(text.data);
+        printf("%s", text.length > 0 ? "\n" : "");
+    }
+}
+
+static void show_table(const struct show *show)
+{
+    char memory[WHY_BYTES];
+    for (size_t i = 0; i < check_count(); i++) {
+        const struct check_result *result = show->results[i];
         const char *verdict = verdict_name((enum verdict)result->verdict);
+        printf("%-20s %-8s ", check_at(i)->name, verdict);
         if (result->verdict == VERDICT_SKIPPED) {
             struct text why = text_over(memory, sizeof memory);
             check_print_skipped(check_at(i), result->inapplicable, &why);
-            printf("%-20s %-8s %s\n", check_at(i)->name, verdict, memory);
+            printf("%s\n", memory);
         } else {
-            printf("%-20s %-8s %" PRIu64 " judged\n", check_at(i)->name, verdict, result->judged);
+            bool fails = result->verdict == VERDICT_FAIL;
+            printf("%" PRIu64 " judged%s%s\n", result->judged, fails ? ", blame " : "",
+                   fails ? blame_name((enum blame)result->blame) : "");
+        }
+    }
+}
+
+static enum verdict show_worst(const struct show *show, const char *only)
+{
+    enum verdict worst = VERDICT_SKIPPED;
+    for (size_t i = 0; i < check_count(); i++) {
+        if (only == NULL || strcmp(check_at(i)->name, only) == 0) {
+            worst = verdict_worse(worst, (enum verdict)show->results[i]->verdict);
         }
     }
     return worst;
+}
+
+/* What else was asked for, in files. */
+static struct result show_files(const struct show *show, const struct show_options *options,
+                                struct text *why)
+{
+    struct page page = {.history = &show->history,
+                        .results = show->results,
+                        .result_count = check_count(),
+                        .stories = show->stories,
+                        .rerun = show->rerun.length > 0 ? show->rerun.data : NULL};
+    if (options->html != NULL) {
+        TRY(page_write(&page, options->html, why));
+    }
+    return options->trace != NULL ? trace_write(&show->history, show->stories, options->trace, why)
+                                  : RESULT_OK;
 }
 
 int command_show(int argc, char **argv)
@@ -188,6 +316,8 @@ int command_show(int argc, char **argv)
     if (options.map != NULL) {
         result = history_map_parse(options.map, &map, &why);
         reading.map = &map;
+    } else {
+        reading.map = maps_assume(path.data, path.data, &map);
     }
     if (result_failed(result)) {
         return command_fail(result, &why);
@@ -197,10 +327,19 @@ int command_show(int argc, char **argv)
         return command_fail(result, &why);
     }
     show_header(&loaded, path.data);
-    enum verdict worst = show_checks(&loaded, options.check);
-    if (options.html != NULL) {
-        result = show_html(&loaded, options.html, &why);
+    struct show show = show_of(&loaded);
+    char rerun_memory[2 * FILES_PATH_BYTES];
+    show.rerun = text_over(rerun_memory, sizeof rerun_memory);
+    put_rerun(path.data, &show.rerun);
+    if (options.check != NULL) {
+        show_check(&show, options.check);
+    } else {
+        show_causes(&show, style_of(&options));
+        show_rest(&show);
     }
+    show_table(&show);
+    enum verdict worst = show_worst(&show, options.check);
+    result = show_files(&show, &options, &why);
     loaded_release(&loaded);
     if (result_failed(result)) {
         return command_fail(result, &why);

@@ -1,0 +1,46 @@
+/* apart.c: scenarios that do not apply to the lock under test. */
+#include "cli/apart.h"
+
+#include <string.h>
+
+bool apart_needed(const struct scenario_list *scenarios)
+{
+    for (size_t i = 0; i < scenarios->count; i++) {
+        if (scenarios->list[i].needs != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct result apart_sort(struct scenario_list *scenarios, const struct lock_nature *nature,
+                         struct arena *arena, struct apart_list *apart, struct text *why)
+{
+    size_t kept = 0;
+    apart->count = 0;
+    apart->list = arena_take(arena, (scenarios->count + 1) * sizeof *apart->list);
+    if (apart->list == NULL) {
+        text_add(why, "out of memory for %zu scenarios", scenarios->count);
+        return result_error(ERROR_IO);
+    }
+    for (size_t i = 0; i < scenarios->count; i++) {
+        const struct scenario *scenario = &scenarios->list[i];
+        struct apart *one = &apart->list[apart->count];
+        struct text reason = text_over(one->why, sizeof one->why);
+        struct lock_nature own;
+        nature_of_own(scenario, &own);
+        if (scenario_applies(scenario, nature != NULL ? nature : &own, &reason)) {
+            scenarios->contents[kept] = scenarios->contents[i];
+            if (kept < i) {
+                scenarios->list[kept] = *scenario;
+            }
+            kept++;
+            continue;
+        }
+        memcpy(one->name, scenario->name, sizeof one->name);
+        memcpy(one->about, scenario->about, sizeof one->about);
+        apart->count++;
+    }
+    scenarios->count = kept;
+    return RESULT_OK;
+}
