@@ -3,7 +3,8 @@
 
     python3 adapters/example/adapter.py [MODE]
 
-MODE misbehaves on purpose, for tests: garbage, silent, die, die-at-init, wrong-id, long-line.
+MODE "one" uses the first node only. The others misbehave on purpose, for tests: garbage, silent,
+die, die-at-init, wrong-id, long-line.
 """
 import json
 import os
@@ -13,6 +14,7 @@ import time
 
 DELETE = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
 EXPIRE = DELETE.replace("'del',KEYS[1]", "'pexpire',KEYS[1],ARGV[2]")
+DECLARES = {"features": ["validity", "extend", "clock"], "owner": "object", "drift_factor": 0.01}
 mode = sys.argv[1] if len(sys.argv) > 1 else ""
 nodes, held = [], {}
 
@@ -29,11 +31,14 @@ def count(*words):
 
 def serve(request):
     operation, resource, ttl = (request.get(key) for key in ("op", "resource", "ttl_ms"))
+    resource = "lock:" + str(resource) if mode == "prefix" else resource
     if operation == "init":
-        for url in request["nodes"]:
+        for url in request["nodes"][: 1 if mode == "one" else None]:
             host, port = url[len("redis://") :].split(":")
             nodes.append(socket.create_connection((host, int(port))))
-        return {"type": "ok", "library": "example 1"}
+        return {"type": "ok", "library": "example 1", "nodes": "N", **DECLARES}
+    if operation == "clock":
+        return {"type": "ok", "mono_ms": time.monotonic() * 1000, "wall_ms": time.time() * 1000}
     if operation == "acquire":
         misbehave(request)
         start, value = time.monotonic(), os.urandom(20).hex()
@@ -41,7 +46,8 @@ def serve(request):
         validity = ttl * 0.99 - 2 - (time.monotonic() - start) * 1000
         if granted > len(nodes) // 2 and validity > 0:
             held[resource] = value
-            return {"type": "ok", "value": value, "validity_ms": validity}
+            at = time.monotonic() * 1000
+            return {"type": "ok", "value": value, "validity_ms": validity, "at_ms": at}
         count("EVAL", DELETE, 1, resource, value)
         return {"type": "fail", "error": "quorum not reached"}
     script = DELETE if operation == "release" else EXPIRE

@@ -5,6 +5,7 @@
 // One process is one client with an ioredis connection of its own to every node.
 'use strict';
 
+const { performance } = require('perf_hooks');
 const readline = require('readline');
 const Redis = require('ioredis');
 
@@ -35,6 +36,8 @@ if (!LIBRARIES[version]) {
 }
 const library = LIBRARIES[version]();
 
+const DECLARES = { features: ['validity', 'extend', 'clock'], owner: 'object', nodes: 'N' };
+
 let redlock = null;
 let clients = [];
 const held = new Map(); // resource -> the library's lock object
@@ -59,7 +62,8 @@ function ready(client) {
 
 function granted(id, lock) {
   // Both versions keep the end of the validity as a date on this process's wall clock.
-  answer({ id, type: 'ok', value: lock.value, validity_ms: lock.expiration - Date.now() });
+  const validity_ms = lock.expiration - Date.now();
+  answer({ id, type: 'ok', value: lock.value, validity_ms, at_ms: performance.now() });
 }
 
 const operations = {
@@ -74,7 +78,7 @@ const operations = {
     redlock.on('error', () => {}); // version 5 reports every refusal here as well
     redlock.on('clientError', () => {});
     await Promise.all(clients.map(ready));
-    answer({ id, type: 'ok', library: `redlock ${version}`, features: ['extend', 'validity'] });
+    answer({ id, type: 'ok', library: `redlock ${version}`, ...DECLARES });
   },
   async acquire({ id, resource, ttl_ms }) {
     const lock = await library.acquire(redlock, resource, ttl_ms);
@@ -91,6 +95,9 @@ const operations = {
     held.delete(resource);
     await library.release(lock);
     answer({ id, type: 'ok' });
+  },
+  async clock({ id }) {
+    answer({ id, type: 'ok', mono_ms: performance.now(), wall_ms: Date.now() });
   },
   async shutdown({ id }) {
     clients.forEach((client) => client.disconnect());

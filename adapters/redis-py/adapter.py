@@ -1,0 +1,58 @@
+"""adapter.py: redis-py's Lock behind picklock's adapter protocol (docs/ADAPTERS.md).
+
+    adapters/redis-py/venv/bin/python adapters/redis-py/adapter.py
+"""
+import json
+import sys
+import time
+
+import redis
+from redis.exceptions import LockError, RedisError
+
+held, asked = {}, {}
+
+
+def init(request):
+    asked.update(request["options"], client=redis.Redis.from_url(request["nodes"][0]))
+    asked["client"].ping()
+    said = {"library": f"redis-py {redis.__version__}", "owner": "object", "nodes": 1}
+    return {"type": "ok", **said, "features": ["extend", "wait", "deadline", "several"]}
+
+
+def acquire(request):
+    """Waits as a caller with this deadline does, else for as long as the retries of init say."""
+    retries, delay = asked["retry_count"], asked["retry_delay_ms"] + asked["retry_jitter_ms"] / 2
+    wait_ms = request.get("deadline_ms", retries * delay)
+    lock = asked["client"].lock(
+        request["resource"],
+        timeout=request["ttl_ms"] / 1000,
+        sleep=max(delay, 1) / 1000,
+        blocking_timeout=wait_ms / 1000,
+    )
+    if not lock.acquire():
+        return {"type": "fail", "error": "not acquired"}
+    held[request["resource"]] = lock
+    return {"type": "ok", "value": lock.local.token.decode()}
+
+
+def extend(request):
+    held[request["resource"]].extend(request["ttl_ms"] / 1000, replace_ttl=True)
+    return {"type": "ok"}
+
+
+def release(request):
+    held.pop(request["resource"]).release()
+    return {"type": "ok"}
+
+
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["op"] == "shutdown":
+        break
+    try:
+        answer = globals()[request["op"]](request)
+    except (LockError, KeyError) as error:  # the library says that it is not held
+        answer = {"type": "fail", "error": repr(error)}
+    except RedisError as error:
+        answer = {"type": "info", "error": repr(error)}
+    print(json.dumps({"id": request["id"], **answer}), flush=True)
