@@ -90,7 +90,7 @@ static _Noreturn void proxy_process(uint16_t node_port, int stop, int out)
         give_up("the proxy does not start");
     }
     ASSERT(keys_pattern(keys, "{resource}"));
-    proxy_node_set(proxy, 0, node_port);
+    proxy_node_set(proxy, 0, address_local(node_port));
     struct report report = {.port = proxy_port(proxy, 0, 0)};
     send_report(out, &report);
     int64_t before_ns = cpu_ns();

@@ -5,15 +5,28 @@
 
 Skipped, with the reason, where node or the pinned packages (make adapters) are missing.
 """
+import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REDLOCK = os.path.join(TOP, "adapters", "node-redlock")
+STOPPED = """version: 1
+name: stopped
+about: Three clients take turns.
+lock: {algorithm: redlock, ttl: 1s, node_timeout: 300ms, retry: {count: 3, delay: 50ms, jitter: 50ms}}
+nodes: {count: 3}
+clients: {count: 3, sections: 20, hold: 100ms}
+duration: 20s
+expect: {exclusion: pass}
+"""
+BAD = "python3 " + os.path.join(TOP, "tests", "adapters", "bad.py")
 EXAMPLE = "python3 " + os.path.join(TOP, "adapters", "example", "adapter.py")
 
 
@@ -40,7 +53,11 @@ def beta_is_caught(picklock, times):
     adapter = f"node {REDLOCK}/adapter.js 5.0.0-beta.2"
     options = ("--repeat", str(times), "--jobs", "4")
     code, runs, told = run(picklock, "held-replies", adapter, *options)
-    caught = [r for r in runs if r["checks"]["validity"] == {"verdict": "fail", "blame": "library"}]
+    caught = []
+    for one in runs:
+        validity = one["checks"]["validity"]
+        if (validity["verdict"], validity.get("blame")) == ("fail", "library"):
+            caught.append(one)
     name = f"redlock 5.0.0-beta.2 returns a spent lease, blamed on the library, {len(caught)}/{times}"
     return check(name, code == 1 and len(caught) == times, (code, runs, told))
 
@@ -61,12 +78,219 @@ def misbehaviour_is_an_error(picklock, mode, words):
     return check(f"an adapter's {mode} is exit 3 and named", holds, (code, runs, told))
 
 
+def library(picklock, adapter, *names):
+    """Try everything on a library, where everything is these scenarios."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = os.path.join(place, "scenarios", "library")
+        os.makedirs(folder)
+        for name in names:
+            shutil.copy(os.path.join(TOP, "scenarios", "library", name + ".yaml"), folder)
+        done = subprocess.run(
+            [picklock, "run", "--adapter", adapter], cwd=place, capture_output=True, text=True
+        )
+    return done.returncode, done.stdout, done.stderr
+
+
+def everything_is_tried_and_told(picklock):
+    names = ("many-alone", "many-holder-stopped", "many-fences", "one-alone")
+    code, told, errors = library(picklock, EXAMPLE, *names)
+    words = (
+        "example 1: a lock for several nodes",
+        "passed               many-alone                     One client takes the lock again",
+        "failed (assumption)  many-holder-stopped            The holder stops",
+        "does not apply       1, as it gives no fences: many-fences",
+        "does not apply       1, as it is for several nodes: one-alone",
+        "2 tried: 1 passed, 0 failed (library), 1 failed (assumption)",
+        "As safe as a lock of its kind can be",
+    )
+    holds = code == 0 and all(word in told for word in words)
+    return check("a library gets a table of what was tried", holds, (code, told, errors))
+
+
+def a_library_for_one_node_is_known(picklock):
+    code, told, errors = library(picklock, f"{EXAMPLE} one", "many-alone", "one-alone")
+    words = ("a lock for one node", "1, as it is for one node: many-alone", "Nothing was found")
+    holds = code == 0 and all(word in told for word in words)
+    return check("a lock for one node is not tried on several", holds, (code, told, errors))
+
+
+def left_behind(mark):
+    """Processes whose environment or words have the mark: of a run that is over, none may."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if mark.encode() in words and pid != str(os.getpid()):
+            found.append(pid)
+    return found
+
+
+def bad_is_an_error(picklock, mode, words):
+    """What an adapter may not do is exit 3, with its sentence and its client, and nothing is left."""
+    mark = f"mark-{os.getpid()}-{mode}"
+    code, runs, told = run(picklock, "contention", f"{BAD} {mode} '' '{{}}' {mark}")
+    why = runs[0].get("why", "") if runs else told
+    named = why.startswith("adapter of client ") and all(word in why for word in words)
+    holds = code == 3 and named and "\x1b" not in why + told and not left_behind(mark)
+    return check(f"{mode} is exit 3 and named, and nothing is left", holds, (code, why, left_behind(mark)))
+
+
+def escape_is_swept_up(picklock):
+    """A child in a session of its own is found by its environment."""
+    mark = f"mark-{os.getpid()}-escapes"
+    code, runs, _ = run(picklock, "contention", f"{BAD} escapes '' '{{}}' {mark}")
+    return check("a child that escapes does not outlive the run", not left_behind(mark), (code, runs))
+
+
+def page_tells(picklock):
+    """adapter-test says what the example does, in words and for programs."""
+    with tempfile.TemporaryDirectory() as place:
+        command = [picklock, "adapter-test", "--adapter", EXAMPLE]
+        page = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300)
+        told = subprocess.run(command + ["--json"], cwd=place, capture_output=True, text=True, timeout=300)
+        bad = subprocess.run(command[:2] + ["--adapter", BAD + " twice"], cwd=place, capture_output=True, text=True, timeout=300)
+        left = os.listdir(place)
+    words = ["SET r0 VALUE NX PX 1000", "get r0; pexpire r0 1000", "get r0; del r0", "r0 (the lock)",
+             "a new value for each grant; the adapter reports it", "asked; set 1.000 s; extended to 1.000 s",
+             "renewal      none: the key of a holder that stayed was gone after 1.000 s",
+             "asked while another held it: refused", "3 to 3 nodes"]
+    missing = [word for word in words if word not in page.stdout]
+    one = json.loads(told.stdout) if told.returncode == 0 else {}
+    holds = page.returncode == 0 and not missing and not left
+    holds = holds and one["declares"] == ["validity", "extend"] == one["seen"] and one["but"] == []
+    holds = holds and one["ttl_set_ms"] == [1000, 1000] and one["commands"]["acquire"][0]["nodes"] == 3
+    holds = holds and bad.returncode == 3 and "was answered before" in bad.stderr
+    return check("adapter-test tells what a library does", holds, (missing, page, one, bad, left))
+
+
+PLANTED = "python3 " + os.path.join(TOP, "tests", "adapters", "planted.py")
+DEBATE = {
+    "pause-after-granted": PLANTED,
+    "pause-before-write": PLANTED,
+    "pause-saved-by-value": PLANTED,
+    "pause-saved-by-fence": PLANTED + " --fence",
+    "pause-after-majority": PLANTED,
+    "pause-before-replies": PLANTED,
+}
+
+
+def debate_works(picklock, times):
+    """The scenarios of the debate are ordered by events: they end as they say with any library."""
+    results = []
+    for scenario, adapter in DEBATE.items():
+        path = os.path.join("..", scenario)
+        code, runs, told = run(picklock, path, adapter, "--repeat", str(times), "--jobs", "2")
+        good = [r for r in runs if r["status"] == "met"]
+        name = f"{scenario} ends as it says, {len(good)}/{times}"
+        results.append(check(name, code == 0 and len(good) == times, (code, runs, told)))
+    return all(results)
+
+
+def children(pid):
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                found += [int(word) for word in file.read().split()]
+        except OSError:
+            pass
+    return found
+
+
+def run_process(pid):
+    """The process that goes through a run: its children are servers and adapters."""
+    for child in children(pid):
+        try:
+            grown = len(children(child)) > 4
+            if grown or run_process(child) is not None:
+                return child if grown else run_process(child)
+        except OSError:
+            pass
+    return None
+
+
+def stopped_run_blames_nobody(picklock):
+    """The run's own process stands still for three ttl, with clients at work: nobody is blamed."""
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, "stopped.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(STOPPED)
+        command = [picklock, "run", path, "--world", "real", "--json", "--keep", "always", "--adapter", PLANTED]
+        with subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, text=True) as work:
+            target = None
+            wire = os.path.join(place, "picklock-out", ".running", "*", "wire.log")  # grows with the first commands
+            while (target is None or not sum(map(os.path.getsize, glob.glob(wire)))) and work.poll() is None:
+                time.sleep(0.02)
+                target = run_process(work.pid)
+            os.kill(target, signal.SIGSTOP)
+            time.sleep(3)
+            os.kill(target, signal.SIGCONT)
+            told = work.communicate()[0]
+        runs = [json.loads(line) for line in told.splitlines()]
+        one = [r for r in runs if r["type"] == "run"][0]
+        with open(os.path.join(place, one["folder"], "history.jsonl"), encoding="utf-8") as file:
+            late = [json.loads(line) for line in file if '"stood-still"' in line]
+    longest = max([event["numbers"][0] for event in late if event["cause"] == "loop"] + [0])
+    blamed = [name for name, told in one["checks"].items() if told.get("blame") == "library"]
+    holds = longest >= 2.9e9 and not blamed and one["status"] in ("met", "unknown")
+    return check("a run that was stopped blames nobody", holds, (longest, blamed, one))
+
+
+def deaf_server_is_unknown(picklock):
+    """A server without MONITOR: what needs keys is unknown and names the command; nobody is blamed."""
+    with tempfile.TemporaryDirectory() as place:
+        server = os.path.join(place, "server")
+        with open(server, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\nexec redis-server "$@" --rename-command MONITOR ""\n')
+        os.chmod(server, 0o755)
+        path = os.path.join(TOP, "scenarios", "adapters", "contention.yaml")
+        command = [picklock, "run", path, "--world", "real", "--json", "--keep", "always", "--adapter", PLANTED]
+        done = subprocess.run(command + ["--redis-server", server], cwd=place, capture_output=True, text=True, timeout=300)
+        one = [r for r in map(json.loads, done.stdout.splitlines()) if r["type"] == "run"][0]
+        story = subprocess.run([picklock, "show", one["folder"]], cwd=place, capture_output=True, text=True, timeout=60)
+    open_checks = {name for name, told in one["checks"].items() if told["verdict"] == "unknown"}
+    holds = {"validity", "ownership", "no_leak", "result_truth"} <= open_checks
+    holds = holds and not any("blame" in told for told in one["checks"].values())
+    holds = holds and "validity: no node told" in story.stdout and "it refuses MONITOR" in story.stdout
+    return check("a server without MONITOR leaves checks of keys open", holds, (one, story.stdout))
+
+
+def deadlines_and_cancels_are_told(picklock):
+    adapter = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'patient.py')}"
+    code, told, errors = library(picklock, adapter, "one-deadline", "one-cancel", "one-fences")
+    words = (
+        "a lock for one node; it declares wait, deadline, cancel",
+        "passed               one-deadline",
+        "passed               one-cancel",
+        "1, as it gives no fences: one-fences",
+    )
+    holds = code == 0 and all(word in told for word in words)
+    return check("deadlines and cancels are told, and kept", holds, (code, told, errors))
+
+
 def main():
     picklock = os.path.abspath(sys.argv[1])
     times = int(sys.argv[2]) if len(sys.argv) > 2 else 20
     results = [
-        misbehaviour_is_an_error(picklock, "garbage", ["line 2", "I am not JSON"]),
+        misbehaviour_is_an_error(picklock, "garbage", ["line 5", "I am not JSON"]),
         misbehaviour_is_an_error(picklock, "die", ["exit code 7", "the last words"]),
+        everything_is_tried_and_told(picklock),
+        a_library_for_one_node_is_known(picklock),
+        deadlines_and_cancels_are_told(picklock),
+        bad_is_an_error(picklock, "twice", ["not open: 1 was answered before"]),
+        bad_is_an_error(picklock, "other-for-each", ["what another client's does not"]),
+        bad_is_an_error(picklock, "stubborn", ["ignores shutdown and SIGTERM"]),
+        bad_is_an_error(picklock, "forks", ["left a process behind"]),
+        bad_is_an_error(picklock, "floods", ["wrote more than 16 MiB to stderr"]),
+        bad_is_an_error(picklock, "silent-at-init", ["is silent: line 1"]),
+        escape_is_swept_up(picklock),
+        debate_works(picklock, times // 4 or 1),
+        stopped_run_blames_nobody(picklock),
+        deaf_server_is_unknown(picklock),
+        page_tells(picklock),
         check("the example passes contention", run(picklock, "contention", EXAMPLE)[0] == 0, ""),
     ]
     if shutil.which("node") is None:

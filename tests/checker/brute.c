@@ -5,7 +5,7 @@
 
 enum { BRUTE_OPS_MAX = 8, BRUTE_TIME_MAX = 40 };
 
-enum brute_f { BRUTE_ACQUIRE, BRUTE_RELEASE, BRUTE_OBSERVE };
+enum brute_f { BRUTE_ACQUIRE, BRUTE_RELEASE, BRUTE_OBSERVE, BRUTE_EXTEND };
 enum brute_outcome { BRUTE_OK, BRUTE_FAIL, BRUTE_INFO, BRUTE_OPEN };
 enum brute_model {
     BRUTE_MUTEX,
@@ -16,6 +16,8 @@ enum brute_model {
     BRUTE_LEASE,
     BRUTE_LEASE_EXACT,
     BRUTE_SEMAPHORE,
+    BRUTE_LEASE_REFRESHED,
+    BRUTE_TOKENS,
 };
 
 struct brute_op {
@@ -26,29 +28,31 @@ struct brute_op {
     int64_t call;
     int64_t ret;
     int64_t fence;
-    int64_t until; /* lease: 0 for none */
-    bool proven;   /* lease: a release that was called early shows that it was held */
+    int64_t until; /* lease: the promised end; 0 for none */
     int seen;      /* observe: 0 free, -1 somebody, else the owner */
 };
 
 struct brute_rules {
     enum brute_model model;
     bool strong;   /* a refused acquire saw a holder */
-    bool not_held; /* a failed release saw that it held nothing */
+    bool not_held; /* a failed release, or extension of a lease, saw that it held nothing */
     bool forgive;  /* a failed release counts as done */
     int permits;
+    int depth;                 /* reentrant: at most, 0 for any */
     int64_t ttl_low, ttl_high; /* exact lease */
 };
+
+/* Times that never come. */
+#define BRUTE_NEVER  INT64_MAX
+#define BRUTE_ALWAYS INT64_MIN
 
 struct brute_state {
     int holders[BRUTE_OPS_MAX];
     int count;
     int depth;
     int64_t fence, highest;
-    int64_t time;
-    int64_t ends_low, ends_high;      /* lease: when the holder's time is up */
-    int64_t until[2 * BRUTE_OPS_MAX]; /* lease: by who */
-    bool taken[2 * BRUTE_OPS_MAX], freed[2 * BRUTE_OPS_MAX];
+    int64_t time;              /* leases: of what happened last */
+    int64_t may_end, must_end; /* leases: when the hold may be over, and behind which it must */
 };
 
 static bool brute_holds(const struct brute_state *s, int who)
@@ -71,25 +75,26 @@ static void brute_leave(struct brute_state *s, int who)
     }
 }
 
+static bool brute_nests(const struct brute_rules *r)
+{
+    return r->model == BRUTE_REENTRANT || r->model == BRUTE_REENTRANT_FENCED;
+}
+
 static bool brute_take(struct brute_state *s, const struct brute_rules *r,
                        const struct brute_op *op)
 {
-    bool nests = r->model == BRUTE_REENTRANT || r->model == BRUTE_REENTRANT_FENCED;
     bool fenced = r->model == BRUTE_FENCED || r->model == BRUTE_REENTRANT_FENCED;
-    bool again = nests && brute_holds(s, op->who);
+    bool again = brute_nests(r) && brute_holds(s, op->who);
     int room = r->model == BRUTE_SEMAPHORE ? r->permits : 1;
-    if (r->model == BRUTE_LEASE && s->count == 1) {
-        int64_t end = s->until[s->holders[0]];
-        if (end == 0) {
-            return false;
-        }
-        s->time = s->time > end ? s->time : end;
-        s->count = 0;
+    int64_t fence = op->outcome == BRUTE_OK ? op->fence : 0;
+    if (r->model == BRUTE_TOKENS) {
+        bool grows = fence == 0 || fence > s->highest;
+        s->highest = fence == 0 ? s->highest : fence;
+        return grows;
     }
-    if (!again && s->count >= room) {
+    if ((!again && s->count >= room) || (again && r->depth > 0 && s->depth >= r->depth)) {
         return false;
     }
-    int64_t fence = op->outcome == BRUTE_OK ? op->fence : 0;
     if (fenced && fence != 0) {
         if (again && s->fence != 0 && fence != s->fence) {
             return false;
@@ -105,45 +110,27 @@ static bool brute_take(struct brute_state *s, const struct brute_rules *r,
         s->fence = 0;
     }
     s->depth = again ? s->depth + 1 : 1;
-    if (r->model == BRUTE_LEASE && op->outcome == BRUTE_OK && op->until <= op->ret && !op->proven) {
-        s->taken[op->who] = true; /* over before its holder knew of it */
-        s->until[op->who] = op->until;
-        return true;
-    }
     if (!again) {
         s->holders[s->count++] = op->who;
     }
-    s->taken[op->who] = true;
-    s->until[op->who] = op->outcome == BRUTE_OK ? op->until : 0;
     return true;
 }
 
 static bool brute_free(struct brute_state *s, const struct brute_rules *r,
                        const struct brute_op *op)
 {
-    if (r->model == BRUTE_MUTEX) {
-        if (s->count == 0) {
-            return false;
-        }
-        s->count = 0;
+    if (r->model == BRUTE_TOKENS) {
         return true;
     }
-    if (r->model == BRUTE_LEASE) {
-        if (!s->taken[op->who] || s->freed[op->who]) {
-            return false;
-        }
-        if (!brute_holds(s, op->who) && op->outcome == BRUTE_OK) {
-            s->time = s->time > s->until[op->who] ? s->time : s->until[op->who];
-        }
-        s->freed[op->who] = true;
-        brute_leave(s, op->who);
-        return true;
+    if (r->model == BRUTE_MUTEX) {
+        bool held = s->count > 0;
+        s->count = 0;
+        return held;
     }
     if (!brute_holds(s, op->who)) {
         return false;
     }
-    bool nests = r->model == BRUTE_REENTRANT || r->model == BRUTE_REENTRANT_FENCED;
-    if (nests && s->depth > 1) {
+    if (brute_nests(r) && s->depth > 1) {
         s->depth--;
         return true;
     }
@@ -151,76 +138,121 @@ static bool brute_free(struct brute_state *s, const struct brute_rules *r,
     return true;
 }
 
-static bool brute_not_held(struct brute_state *s, const struct brute_rules *r,
-                           const struct brute_op *op)
-{
-    if (r->model == BRUTE_MUTEX) {
-        return s->count == 0;
-    }
-    if (r->model == BRUTE_LEASE && brute_holds(s, op->who) && s->until[op->who] != 0) {
-        int64_t end = s->until[op->who];
-        s->time = s->time > end ? s->time : end;
-        return true;
-    }
-    return !brute_holds(s, op->who);
-}
-
 static bool brute_apply(struct brute_state *s, const struct brute_rules *r,
                         const struct brute_op *op)
 {
-    bool nests = r->model == BRUTE_REENTRANT || r->model == BRUTE_REENTRANT_FENCED;
     int room = r->model == BRUTE_SEMAPHORE ? r->permits : 1;
-    s->time = s->time > op->call ? s->time : op->call;
+    bool blind = r->model == BRUTE_MUTEX;
     if (op->f == BRUTE_OBSERVE) {
-        bool blind = r->model == BRUTE_MUTEX;
         return op->seen == 0           ? s->count == 0
                : op->seen < 0 || blind ? s->count > 0
                                        : brute_holds(s, op->seen);
     }
+    if (op->f == BRUTE_ACQUIRE && op->outcome == BRUTE_FAIL) {
+        bool again = brute_nests(r) && brute_holds(s, op->who);
+        return again ? r->depth > 0 && s->depth >= r->depth : s->count >= room;
+    }
     if (op->f == BRUTE_ACQUIRE) {
-        if (op->outcome == BRUTE_FAIL) {
-            return s->count >= room && !(nests && brute_holds(s, op->who));
-        }
         return brute_take(s, r, op);
     }
     if (op->outcome == BRUTE_FAIL && !r->forgive) {
-        return brute_not_held(s, r, op);
+        return blind ? s->count == 0 : !brute_holds(s, op->who);
     }
     return brute_free(s, r, op);
 }
 
-/* A lease that the server ends: everything happens at a time of its own. */
-static bool brute_apply_exact(struct brute_state *s, const struct brute_rules *r,
-                              const struct brute_op *op, int64_t time)
+/* ---- leases: everything happens at a time of its own ------------------------------------------
+ */
+
+static bool brute_is_lease(const struct brute_rules *r)
 {
-    bool mine = s->count == 1 && s->holders[0] == op->who;
-    bool may_be_over = s->count == 1 && time >= s->ends_low;
-    bool must_be_over = s->count == 1 && time > s->ends_high;
-    s->time = time;
+    return r->model == BRUTE_LEASE || r->model == BRUTE_LEASE_EXACT ||
+           r->model == BRUTE_LEASE_REFRESHED;
+}
+
+/* A lease begins, or begins anew. */
+static void brute_begin(struct brute_state *s, const struct brute_rules *r,
+                        const struct brute_op *op)
+{
+    bool promised = op->until != 0 && op->outcome == BRUTE_OK;
+    int64_t before = op->f == BRUTE_EXTEND ? s->may_end : BRUTE_ALWAYS;
+    s->may_end = s->must_end = op->until == 0 ? BRUTE_NEVER : op->until;
+    if (r->model == BRUTE_LEASE_EXACT) {
+        s->may_end = s->time + r->ttl_low;
+        s->must_end = s->time + r->ttl_high;
+    } else if (r->model == BRUTE_LEASE_REFRESHED) {
+        s->may_end = promised && op->until > before ? op->until : before;
+        s->must_end = BRUTE_NEVER;
+    }
+}
+
+/* Whether an end that was promised to the caller of a release is reached. */
+static bool brute_says_nothing(const struct brute_state *s, const struct brute_rules *r,
+                               const struct brute_op *release, const struct brute_op *ops,
+                               int count)
+{
+    for (int i = 0; i < count && r->model == BRUTE_LEASE && release->outcome <= BRUTE_FAIL; i++) {
+        if (ops[i].f == BRUTE_ACQUIRE && ops[i].outcome != BRUTE_FAIL &&
+            ops[i].who == release->who && ops[i].call <= release->ret && ops[i].until != 0 &&
+            ops[i].until <= s->time) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* At s->time. */
+static bool brute_apply_lease(struct brute_state *s, const struct brute_rules *r,
+                              const struct brute_op *ops, int count, int i)
+{
+    const struct brute_op *op = &ops[i];
+    int64_t time = s->time;
+    bool may_be_over = s->count == 1 && time >= s->may_end;
+    bool must_be_over = s->count == 1 && time > s->must_end;
+    bool held = s->count == 1 && !must_be_over;
+    bool mine = held && s->holders[0] == op->who;
+    bool fails = op->outcome == BRUTE_FAIL;
+    if (op->f == BRUTE_OBSERVE && op->seen != 0) {
+        return held && (op->seen < 0 || s->holders[0] == op->seen);
+    }
+    if (op->f == BRUTE_ACQUIRE && fails) {
+        return held;
+    }
+    if (op->f == BRUTE_OBSERVE || (fails && op->f == BRUTE_EXTEND) || (fails && !r->forgive)) {
+        bool away = op->f == BRUTE_OBSERVE ? held : mine;
+        s->count = away && may_be_over ? 0 : s->count;
+        return !away || may_be_over;
+    }
     if (op->f == BRUTE_ACQUIRE) {
-        if (s->count == 1 && !may_be_over) {
+        if (held && !may_be_over) {
             return false;
         }
         s->count = 1;
         s->holders[0] = op->who;
-        s->ends_low = time + r->ttl_low;
-        s->ends_high = time + r->ttl_high;
+        brute_begin(s, r, op);
         return true;
     }
-    if (op->outcome == BRUTE_FAIL && !r->forgive) {
-        s->count = mine && may_be_over ? 0 : s->count;
-        return !mine || may_be_over;
+    if (!mine) {
+        return op->f == BRUTE_RELEASE && brute_says_nothing(s, r, op, ops, count);
     }
-    if (!mine || must_be_over) {
-        return false;
+    if (op->f == BRUTE_EXTEND) {
+        brute_begin(s, r, op);
+    } else {
+        s->count = 0;
     }
-    s->count = 0;
     return true;
 }
 
 /* Does the operation say anything under these rules? */
 static bool brute_counts(const struct brute_rules *r, const struct brute_op *op)
 {
+    bool extends = r->model == BRUTE_LEASE_EXACT || r->model == BRUTE_LEASE_REFRESHED;
+    if (r->model == BRUTE_TOKENS) {
+        return op->f == BRUTE_ACQUIRE && op->outcome != BRUTE_FAIL;
+    }
+    if (op->f == BRUTE_EXTEND) {
+        return extends && (op->outcome != BRUTE_FAIL || r->not_held);
+    }
     if (op->outcome != BRUTE_FAIL) {
         return op->f != BRUTE_OBSERVE || op->outcome == BRUTE_OK;
     }
@@ -257,7 +289,7 @@ static bool brute_legal(const struct brute_rules *r, const struct brute_op *ops,
             top--;
             continue;
         }
-        bool exact = r->model == BRUTE_LEASE_EXACT;
+        bool exact = brute_is_lease(r);
         int64_t time = ops[i].call > f->next_time ? ops[i].call : f->next_time;
         time = time > f->state.time ? time : f->state.time;
         bool unknown = (must >> i & 1) == 0;
@@ -279,13 +311,10 @@ static bool brute_legal(const struct brute_rules *r, const struct brute_op *ops,
         struct frame *g = &stack[top + 1];
         *g = (struct frame){
             .state = f->state, .placed = f->placed | 1u << i, .next_time = INT64_MIN};
-        bool late = false;
-        bool legal = exact ? brute_apply_exact(&g->state, r, &ops[i], time)
+        g->state.time = time;
+        bool legal = exact ? brute_apply_lease(&g->state, r, ops, count, i)
                            : brute_apply(&g->state, r, &ops[i]);
-        if (legal) {
-            late = (must >> i & 1) != 0 && g->state.time > ops[i].ret;
-            top += late ? 0 : 1;
-        }
+        top += legal ? 1 : 0;
     }
     return false;
 }

@@ -10,15 +10,19 @@ enum { LONG_OPS_MAX = 28, EVENTS_MAX = 2 * LONG_OPS_MAX };
 struct kind {
     const char *name;
     struct brute_rules rules;
-    bool values;  /* each acquire has a value; else owners are processes */
-    bool retired; /* a process does nothing after an unknown outcome */
-    int reuse;    /* percent of acquires that use an older value */
-    int observes; /* percent of operations that look */
-    bool sure;    /* the outcome of every acquire is known */
-    int fast;     /* percent of histories that need no search, at least */
-    int steps;    /* percent of histories that must be decided as events arrive */
-    bool longer;  /* too long for every order: the frontier engine, which is compared too, knows;
-                     and four operations do not say everything */
+    bool plain;      /* owners are processes, and no event says so */
+    int64_t ttl;     /* lease: the promised end follows from the request, of unknown ones as well */
+    int extends;     /* percent of operations that extend */
+    bool open_ended; /* leases without a promised end */
+    bool values;     /* each acquire has a value; else owners are processes */
+    bool retired;    /* a process does nothing after an unknown outcome */
+    int reuse;       /* percent of acquires that use an older value */
+    int observes;    /* percent of operations that look */
+    bool sure;       /* the outcome of every acquire is known */
+    int fast;        /* percent of histories that need no search, at least */
+    int steps;       /* percent of histories that must be decided as events arrive */
+    bool longer;     /* too long for every order: the frontier engine, which is compared too, knows;
+                        and four operations do not say everything */
 };
 
 struct sample {
@@ -51,6 +55,7 @@ static void draw_op(const struct kind *kind, struct random_stream *dice, struct 
     bool odd = draw(dice, 100) < 15;
     op->f = after_acquire != odd ? BRUTE_RELEASE : BRUTE_ACQUIRE;
     op->f = draw(dice, 100) < kind->observes ? BRUTE_OBSERVE : op->f;
+    op->f = kind->extends > 0 && draw(dice, 100) < kind->extends ? BRUTE_EXTEND : op->f;
     op->process = p;
     op->outcome = draw_outcome(dice);
     bool unsure = op->outcome == BRUTE_INFO || op->outcome == BRUTE_OPEN;
@@ -58,7 +63,7 @@ static void draw_op(const struct kind *kind, struct random_stream *dice, struct 
     op->fence = draw(dice, 100) < 80 ? sample->count + 1 + (draw(dice, 10) == 0 ? -2 : 0) : 0;
     op->fence = op->fence < 0 ? 0 : op->fence;
     op->seen = draw(dice, 3) - 1;
-    op->seen = op->seen > 0 ? 1 + draw(dice, sample->count + 1) : op->seen;
+    op->seen = op->seen > 0 ? (kind->plain ? -1 : 1 + draw(dice, sample->count + 1)) : op->seen;
     if (!kind->values) {
         op->who = p + 1;
         op->seen = op->seen > 0 ? 1 + draw(dice, 3) : op->seen;
@@ -68,7 +73,7 @@ static void draw_op(const struct kind *kind, struct random_stream *dice, struct 
     if (op->f == BRUTE_ACQUIRE && sample->count > 0 && draw(dice, 100) < kind->reuse) {
         op->who = sample->ops[draw(dice, sample->count)].who;
     }
-    if (op->f == BRUTE_RELEASE && sample->count > 0) {
+    if ((op->f == BRUTE_RELEASE || op->f == BRUTE_EXTEND) && sample->count > 0) {
         bool own = mine >= 0 && draw(dice, 100) < 85;
         op->who = own ? sample->ops[mine].who : sample->ops[draw(dice, sample->count)].who;
     }
@@ -91,7 +96,9 @@ static void draw_sample(const struct kind *kind, struct random_stream *dice, str
         struct brute_op *op = &sample->ops[sample->count++];
         op->call = now[p] + draw(dice, spread);
         op->ret = op->call + draw(dice, spread);
+        bool ok = op->outcome == BRUTE_OK;
         op->until = op->call + 1 + draw(dice, 3 * spread);
+        op->until = kind->ttl > 0 ? op->call + kind->ttl : ok && !kind->open_ended ? op->until : 0;
         now[p] = op->ret;
         bool unknown = op->outcome == BRUTE_INFO || op->outcome == BRUTE_OPEN;
         gone[p] = op->outcome == BRUTE_OPEN || (unknown && kind->retired);
@@ -163,7 +170,8 @@ static void draw_long(const struct kind *kind, struct random_stream *dice, struc
 
 static struct history_event event_of(const struct kind *kind, const struct brute_op *op, bool end)
 {
-    static const enum history_f f[] = {HISTORY_ACQUIRE, HISTORY_RELEASE, HISTORY_OBSERVE};
+    static const enum history_f f[] = {HISTORY_ACQUIRE, HISTORY_RELEASE, HISTORY_OBSERVE,
+                                       HISTORY_EXTEND};
     static const enum history_type type[] = {HISTORY_OK, HISTORY_FAIL, HISTORY_INFO, HISTORY_INFO};
     struct history_event event = {.time_ns = end ? op->ret : op->call,
                                   .kind = HISTORY_OP,
@@ -178,12 +186,14 @@ static struct history_event event_of(const struct kind *kind, const struct brute
         }
         return event;
     }
-    event.flags = kind->values ? HISTORY_HAS_VALUE : HISTORY_HAS_OWNER;
-    event.value.bytes[0] = event.owner.bytes[0] = (uint8_t)op->who;
-    if (end && op->outcome == BRUTE_OK && op->f == BRUTE_ACQUIRE) {
-        event.fence = op->fence;
+    if (!kind->plain) {
+        event.flags = kind->values ? HISTORY_HAS_VALUE : HISTORY_HAS_OWNER;
+        event.value.bytes[0] = event.owner.bytes[0] = (uint8_t)op->who;
+    }
+    if (end && op->outcome == BRUTE_OK && op->f != BRUTE_RELEASE) {
+        event.fence = op->f == BRUTE_ACQUIRE ? op->fence : 0;
         event.until_ns = op->until;
-        event.flags |= HISTORY_HAS_UNTIL;
+        event.flags |= kind->ttl == 0 && op->until != 0 ? HISTORY_HAS_UNTIL : 0;
     }
     return event;
 }

@@ -176,8 +176,15 @@ static inline const char *headline(const char *check, const char *lines)
 #define KEPT(ms, n, p, v)             ON(ms, n, "kept") ",'process':" #p ",'value':'" v "'}\n"
 #define RELEASE_FAILS(ms, p)          OP(ms, p, "fail", "release") ",'cause':'not-holding'}\n"
 #define UNKNOWN(ms, p, f)             OP(ms, p, "info", f) ",'cause':'timeout'}\n"
-#define HEALED_AT(ms)                 AT(ms) "'kind':'phase','f':'healed'}\n"
-#define RUN_ENDS(ms)                  AT(ms) "'kind':'phase','f':'run-end','cause':'all-done'}\n"
+#define STOOD_STILL(ms, cause, length)                                                             \
+    AT(ms)                                                                                         \
+    "'kind':'late','f':'stood-still','cause':'" cause "','numbers':[" #length "000000,0]}"         \
+    "\n"
+#define GRANT_BETWEEN(ms, p, v, least, end)                                                        \
+    OP(ms, p, "ok", "acquire")                                                                     \
+    ",'value':'" v "','until':" #end "000000,'until_least':" #least "000000}\n"
+#define HEALED_AT(ms) AT(ms) "'kind':'phase','f':'healed'}\n"
+#define RUN_ENDS(ms)  AT(ms) "'kind':'phase','f':'run-end','cause':'all-done'}\n"
 
 /* All of a majority: nodes 1, 2 and 3. */
 #define SET3(ms, p, v, end) SET(ms, 1, p, v, end) SET(ms, 2, p, v, end) SET(ms, 3, p, v, end)

@@ -33,10 +33,9 @@ static const char toy[] =
     "static void toy_step(void *state, const struct ledger *ledger,\n"
     "                     const struct history_event *event)\n"
     "{\n"
-    "    (void)ledger;\n"
     "    struct finding finding = {.reason = SOMEBODY_WROTE, .evidence = {event->index},\n"
     "                              .evidence_count = 1, .blamed = blamed_library()};\n"
-    "    check_fail(state, &finding);\n"
+    "    check_fail(state, ledger, &finding);\n"
     "}\n"
     "\n"
     "static void toy_finish(void *state, const struct ledger *ledger)\n"
@@ -107,10 +106,11 @@ static void house_copy(void)
 {
     cr_assert_not_null(mkdtemp(house));
     cr_assert_eq(
-        shell("cp -a $top/Makefile $top/tools $top/base $top/lockcore $top/history $top/harness "
+        shell("cp -a $top/Makefile $top/tools $top/docs $top/base $top/lockcore $top/history "
+              "$top/servers $top/harness "
               "$top/checker $top/cli . && mkdir -p build/default && "
               "{ [ ! -d $top/build/default/checker ] || cp -a $top/build/default/base "
-              "$top/build/default/lockcore $top/build/default/history "
+              "$top/build/default/lockcore $top/build/default/history $top/build/default/servers "
               "$top/build/default/harness $top/build/default/checker "
               "$top/build/default/cli build/default/; }"),
         0, "%s", log_text());
@@ -121,10 +121,10 @@ Test(cost, a_check_is_one_file_and_one_row)
     house_copy();
     house_write("checker/checks/toy.c", toy);
     house_write("history.jsonl", history);
-    cr_assert_eq(shell("sed -i 's/^    X(check_result_truth).*/&\\n    X(check_toy) \\\\/' "
+    cr_assert_eq(shell("sed -i 's/^    X(check_answer_consistency).*/&\\n    X(check_toy) \\\\/' "
                        "checker/checks.c"),
                  0, "%s", log_text());
-    (void)shell("for room in base lockcore history harness checker cli; do "
+    (void)shell("for room in base lockcore history servers harness checker cli; do "
                 "diff -r -U0 $top/$room $room; done | grep -c -e '^[+-][^+-]' -e '^Only in'");
     cr_assert_str_eq(log_text(), "2\n", "one new row and one new file, not: %s", log_text());
 
@@ -136,7 +136,7 @@ Test(cost, a_check_is_one_file_and_one_row)
     cr_assert_eq(shell("./build/default/picklock check history.jsonl"), 1, "%s", log_text());
     cr_assert_not_null(strstr(log_text(), "toy: client 1 wrote, as reason 1 says"), "%s",
                        log_text());
-    cr_assert_eq(shell("rm -r base lockcore history harness checker cli build"), 0);
+    cr_assert_eq(shell("rm -r base lockcore history servers harness checker cli build"), 0);
     char command[64];
     (void)snprintf(command, sizeof command, "rm -r %s", house);
     cr_assert_eq(system(command), 0);

@@ -48,3 +48,29 @@ Test(deadlock_freedom, without_a_heal_nothing_is_judged)
     assert_verdict(judge_lines("deadlock_freedom", HEADER ASK(1, 1) GRANT(2, 1, "a", 1000)),
                    VERDICT_SKIPPED);
 }
+
+Test(deadlock_freedom, each_resource_is_waited_for)
+{
+#define OF_R1(ms, p, t) AT(ms) "'process':" #p ",'type':'" t "','f':'acquire','resource':'r1'}\n"
+#define TWO_RESOURCES                                                                              \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'resources':2,"                \
+    "'ttl':1000000000,'bound':500000000}\n"
+    struct check_result result = judge_lines(
+        "deadlock_freedom", TWO_RESOURCES HEALED_AT(5) ASK(10, 1) OF_R1(10, 2, "invoke")
+                                GRANT_OPEN(20, 1, "a") OF_R1(1600, 2, "ok") RUN_ENDS(3000));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.judged, (uint64_t)2);
+    cr_assert_eq(result.number[0], (int64_t)1590000000);
+}
+
+Test(deadlock_freedom, unknown_ttl_is_not_judged)
+{
+    assert_verdict(judge_lines("deadlock_freedom",
+                               "{'format':'picklock-history','version':1,'nodes':5}\n" HEALED_AT(5)
+                                   ASK(10, 1) GRANT_OPEN(90000, 1, "a") RUN_ENDS(90001)),
+                   VERDICT_SKIPPED);
+    assert_verdict(judge_lines("deadlock_freedom",
+                               "{'format':'picklock-history','version':1,'nodes':5}\n" HEALED_AT(5)
+                                   ASK(10, 1) RUN_ENDS(90001)),
+                   VERDICT_SKIPPED);
+}

@@ -108,7 +108,7 @@ Test(exclusion, lease_without_promise_runs_until_told)
                          ENDED(1005, 1, "expired", "a", "ttl") ENDED(1005, 2, "expired", "a", "ttl")
                              ENDED(1005, 3, "expired", "a", "ttl") ASK(1010, 2)
                                  SET3(1015, 2, "b", 2015) GRANT_OPEN(1020, 2, "b"));
-    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_fails(result, BLAME_ASSUMPTION, ASSUMPTION_SECTION);
 }
 
 Test(exclusion, clock_jump_on_a_node_is_an_assumption)
@@ -232,5 +232,22 @@ Test(exclusion, key_that_came_back_too_late_was_gone_when_the_other_was_granted)
                 SET(301, 4, 2, "b", 1301) SET(301, 5, 2, "b", 1301) GRANT(305, 2, "b", 1290)
                     ENDED_BY(310, 1, "key-lost", "b", "restart", 2)
                         ON(310, 1, "key-back") ",'owner':'a','cause':'restart'}\n" FREE(320, 2));
+    assert_fails(result, BLAME_DEPLOYMENT, ASSUMPTION_MEMORY);
+}
+
+/* Node 3's key is evicted, and lets client 2 in. That nodes 1 and 2 are restarted later, and have
+ * their keys, does not mean that they had none before. */
+Test(exclusion, key_that_came_back_was_there_before)
+{
+    struct check_result result = judge_lines(
+        "section_exclusion",
+        HEADER CLIENT_1_HOLDS FAULT_OF_NODE(100, 1, "evict", "start", 3)
+            ENDED_BY(100, 3, "evicted", "a", "eviction", 1) ASK(200, 2) SET(201, 3, 2, "b", 1201)
+                SET(201, 4, 2, "b", 1201) SET(201, 5, 2, "b", 1201) GRANT(202, 2, "b", 1190)
+                    ENTER(203, 2) FAULT_OF_NODE(210, 2, "shutdown", "start", 1)
+                        ENDED_BY(210, 1, "key-back", "a", "restart", 2)
+                            ENDED_BY(210, 2, "key-back", "a", "restart", 2)
+                                FAULT_OF_NODE(210, 2, "shutdown", "end", 1) ENTER(220, 1)
+                                    RUN_ENDS(2000));
     assert_fails(result, BLAME_DEPLOYMENT, ASSUMPTION_MEMORY);
 }

@@ -245,8 +245,8 @@ Test(explain, tells_of_leak)
     static const char lines[] = HEADER ASK(1, 1) SET(5, 4, 1, "a", 1005) REFUSE(50, 1)
         ENDED(1005, 4, "expired", "a", "ttl");
     static const char expected[] =
-        "no_leak: client 1's acquire that was not granted left its key of r0 on node 4 "
-        "for 1 s.\n"
+        "no_leak: client 1's acquire that was not granted left its key of r0 on node 4, "
+        "where it stayed for 1 s, until its ttl was over.\n"
         "(evidence: definite; 1 violation of 1 judged)\n"
         "\n"
         "  What happened, relative to the violation at 1.005 s:\n"

@@ -69,3 +69,211 @@ Test(fault_tolerance, fault_that_ends_starts_the_count_anew)
                                        GRANT(2400, 1, "a", 3000)),
                    VERDICT_PASS);
 }
+
+/* ---- what had passed when a fault began or ended ---- */
+
+Test(fault_tolerance, acquire_that_never_came_back_fails_though_the_heal_ends_every_fault)
+{
+    struct check_result result =
+        judge_lines("fault_tolerance",
+                    HEADER FAULT_OF_NODE(1, 1, "stall", "start", 1) ASK(10, 1)
+                        FAULT_OF_NODE(1600, 1, "stall", "end", 1) HEALED_AT(1601) RUN_ENDS(1700));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)1590000000);
+}
+
+Test(fault_tolerance, fault_that_begins_does_not_take_back_what_was_too_long)
+{
+    assert_verdict(judge_lines("fault_tolerance", HEADER VAIN(10, 1600, 1) FAULT_OF_NODE(
+                                                      1601, 1, "stall", "start", 1) RUN_ENDS(1700)),
+                   VERDICT_FAIL);
+}
+
+/* A fault in force that shows what it does again and again leaves nothing new behind. */
+Test(fault_tolerance, effects_of_a_fault_do_not_start_the_count_anew)
+{
+    static const char shown[] = HEADER FAULT_OF_NODE(1, 1, "latency", "start", 1) ASK(10, 1)
+        FAULT_OF_NODE(700, 1, "latency", "effect", 1) FAULT_OF_NODE(1400, 1, "latency", "effect", 1)
+            RUN_ENDS(1600);
+    assert_verdict(judge_lines("fault_tolerance", shown), VERDICT_FAIL);
+}
+
+Test(fault_tolerance, time_without_a_healthy_majority_is_not_counted)
+{
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER FAULT_OF_NODE(1, 1, "crash", "start", 1)
+                                   FAULT_OF_NODE(1, 2, "crash", "start", 2)
+                                       FAULT_OF_NODE(1, 3, "crash", "start", 3) ASK(10, 1)
+                                           FAULT_OF_NODE(5000, 3, "crash", "end", 3)
+                                               GRANT(6400, 1, "a", 7000)),
+                   VERDICT_PASS);
+}
+
+/* ---- extensions and releases ---- */
+
+#define HOLDS_1 ASK(1, 1) GRANT(2, 1, "a", 900)
+
+Test(fault_tolerance, release_that_does_not_come_back_fails_with_how_long)
+{
+    struct check_result result =
+        judge_lines("fault_tolerance", HEADER HOLDS_1 FREE(100, 1) RUN_ENDS(1700));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)1600000000);
+    cr_assert_str_eq(headline("fault_tolerance", HEADER HOLDS_1 FREE(100, 1) RUN_ENDS(1700)),
+                     "fault_tolerance: client 1's release of r0 did not come back for 1.6 s "
+                     "although a majority of nodes was healthy; ttl + bound allow 1.5 s");
+}
+
+Test(fault_tolerance, extension_that_comes_back_too_late_fails)
+{
+    struct check_result result =
+        judge_lines("fault_tolerance", HEADER HOLDS_1 EXTEND(100, 1) UNKNOWN(1700, 1, "extend"));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(
+        judge_lines("fault_tolerance", HEADER HOLDS_1 EXTEND(100, 1) UNKNOWN(1500, 1, "extend")),
+        VERDICT_PASS);
+}
+
+Test(fault_tolerance, faults_of_a_minority_excuse_no_release)
+{
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER HOLDS_1 FREE(100, 1)
+                                   FAULT_OF_NODE(900, 1, "stall", "start", 1)
+                                       FAULT_OF_NODE(1500, 1, "stall", "end", 1) FREED(1700, 1)),
+                   VERDICT_FAIL);
+}
+
+Test(fault_tolerance, release_of_a_stopped_client_or_without_a_majority_is_excused)
+{
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER HOLDS_1 FREE(100, 1)
+                                   FAULT_OF_CLIENT(200, 1, "pause", "start", 1)
+                                       FAULT_OF_CLIENT(1500, 1, "pause", "end", 1) FREED(2900, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER HOLDS_1 FREE(100, 1)
+                                   FAULT_LINE(200, 1, "crash", "start") "}\n" FREED(5000, 1)),
+                   VERDICT_PASS);
+}
+
+/* The run kills whoever is not done when its time is up. */
+Test(fault_tolerance, operation_that_hung_until_its_client_was_killed_fails)
+{
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER HOLDS_1 EXTEND(100, 1) KILLED(1700, 1) RUN_ENDS(1800)),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance", HEADER ASK(10, 1) KILLED(1600, 1) RUN_ENDS(1700)),
+                   VERDICT_FAIL);
+}
+
+/* Whoever asks every moment is over the limit by a moment first, which may be ours. */
+Test(fault_tolerance, doubtful_wait_that_goes_on_is_no_doubt_any_more)
+{
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER VAIN(10, 800, 1) STOOD_STILL(900, "loop", 20)
+                                   VAIN(901, 1521, 1) VAIN(1522, 1700, 1)),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance", HEADER VAIN(10, 800, 1) STOOD_STILL(
+                                                      900, "loop", 200) VAIN(901, 1621, 1)),
+                   VERDICT_UNKNOWN);
+}
+
+Test(fault_tolerance, killed_clients_release_is_not_waited_for)
+{
+    assert_verdict(
+        judge_lines("fault_tolerance", HEADER HOLDS_1 FREE(100, 1) KILLED(150, 1) RUN_ENDS(5000)),
+        VERDICT_PASS);
+}
+
+/* A fault of two nodes touches these two, from its start on. */
+Test(fault_tolerance, acquire_that_waits_for_a_frozen_minority_fails)
+{
+#define FREEZES(nodes)                                                                             \
+    HEADER FAULT_LINE(1, 1, "pause", "start") ",'nodes':" nodes "}\n" ASK(10, 1)                   \
+        FAULT_LINE(2600, 1, "pause", "end") "}\n" GRANT(2700, 1, "a", 3600) RUN_ENDS(5000)
+    assert_fails(judge_lines("fault_tolerance", FREEZES("[1,2]")), BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("fault_tolerance", FREEZES("[1,2,3]")), VERDICT_PASS);
+}
+
+/* ---- who holds, who asks, what is known ---- */
+
+Test(fault_tolerance, holders_promised_end_frees_the_lock_to_be_asked_for)
+{
+    assert_verdict(
+        judge_lines("fault_tolerance", HEADER ASK(1, 2) GRANT(2, 2, "b", 1000) VAIN(10, 2400, 1)),
+        VERDICT_PASS);
+    struct check_result result =
+        judge_lines("fault_tolerance", HEADER ASK(1, 2) GRANT(2, 2, "b", 1000) VAIN(10, 2600, 1));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)1600000000);
+}
+
+/* It is the holder's lease that matters, not that of one who was granted it before. */
+Test(fault_tolerance, release_of_a_former_holder_frees_nothing)
+{
+    assert_verdict(judge_lines("fault_tolerance", HEADER ASK(1, 1) GRANT(2, 1, "a", 900) ASK(950, 2)
+                                                      GRANT(960, 2, "b", 4000) FREE(961, 1)
+                                                          FREED(962, 1) VAIN(970, 3900, 1)),
+                   VERDICT_PASS);
+}
+
+Test(fault_tolerance, auditor_and_clients_are_asked_alike)
+{
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER ASK(1, 2) GRANT(2, 2, "b", 3) FREE(4, 2) FREED(5, 2)
+                                   VAIN(10, 900, 1) VAIN(900, 1700, 2)),
+                   VERDICT_FAIL);
+}
+
+Test(fault_tolerance, unknown_ttl_or_nodes_are_not_judged)
+{
+    assert_verdict(
+        judge_lines("fault_tolerance",
+                    "{'format':'picklock-history','version':1,'nodes':5,'clients':2}\n" ASK(1, 1)
+                        GRANT(2, 1, "a", 900) VAIN(950, 90000, 2)),
+        VERDICT_SKIPPED);
+    assert_verdict(judge_lines("fault_tolerance",
+                               "{'format':'picklock-history','version':1,'ttl':1000000000}\n" ASK(
+                                   1, 1) GRANT(2, 1, "a", 900) VAIN(950, 90000, 2)),
+                   VERDICT_SKIPPED);
+}
+
+/* ---- faults of several ---- */
+
+#define FAULT_OF(ms, k, kind, f, whom) FAULT_LINE(ms, k, kind, f) "," whom "}\n"
+
+/* Its start names them all: two of five nodes are no excuse, three are. */
+Test(fault_tolerance, fault_of_several_nodes_excuses_those_that_it_names)
+{
+    static const char two[] = HEADER HOLDS_1 FAULT_OF(5, 1, "pause", "start", "'nodes':[1,2]")
+        FREE(100, 1) RUN_ENDS(1700);
+    static const char three[] = HEADER HOLDS_1 FAULT_OF(5, 1, "pause", "start", "'nodes':[1,2,3]")
+        FREE(100, 1) RUN_ENDS(1700);
+    assert_verdict(judge_lines("fault_tolerance", two), VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance", three), VERDICT_PASS);
+}
+
+#define SIX                                                                                        \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':6,'ttl':1000000000,"             \
+    "'bound':500000000}\n"
+
+Test(fault_tolerance, fault_of_several_clients_excuses_those_that_it_names)
+{
+#define STOPPED(whom)                                                                              \
+    SIX HOLDS_1 FAULT_OF(5, 1, "pause", "start", "'clients':" whom) FREE(100, 1) RUN_ENDS(1700)
+    assert_verdict(judge_lines("fault_tolerance", STOPPED("[1,3]")), VERDICT_PASS);
+    assert_verdict(judge_lines("fault_tolerance", STOPPED("[2,4]")), VERDICT_FAIL);
+}
+
+/* A client that is cut off from a minority has a majority left; from a ring or a bridge, who knows.
+ */
+Test(fault_tolerance, links_to_a_minority_excuse_nothing)
+{
+#define CUT(whom)                                                                                  \
+    HEADER HOLDS_1 FAULT_OF(5, 1, "partition", "start", "'process':1," whom) FREE(100, 1)          \
+        RUN_ENDS(1700)
+    assert_verdict(judge_lines("fault_tolerance", CUT("'nodes':[4,5]")), VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance", CUT("'nodes':[3,4,5]")), VERDICT_PASS);
+    assert_verdict(judge_lines("fault_tolerance", CUT("'nodes':[4,5],'links':'ring'")),
+                   VERDICT_PASS);
+}

@@ -52,3 +52,19 @@ Test(fence_order, grants_without_fences_are_nothing_judged)
     assert_verdict(judge_lines("fence_order", HEADER ASK(1, 1) GRANT(2, 1, "a", 1000)),
                    VERDICT_SKIPPED);
 }
+
+/* What returns at the very time at which another asks overlaps it. */
+Test(fence_order, grant_and_ask_at_one_time_are_in_no_order)
+{
+    assert_verdict(judge_lines("fence_order", HEADER ASK(1, 1) GRANT_FENCE(5, 1, 7) ASK(5, 2)
+                                                  GRANT_FENCE(8, 2, 6)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("fence_order", HEADER ASK(1, 1) GRANT_FENCE(5, 1, 7) ASK(6, 2)
+                                                  GRANT_FENCE(8, 2, 6)),
+                   VERDICT_FAIL);
+    /* ... but what was granted before that time still comes first. */
+    assert_verdict(judge_lines("fence_order",
+                               HEADER ASK(1, 1) GRANT_FENCE(3, 1, 7) FREE(4, 1) FREED(4, 1)
+                                   ASK(4, 1) GRANT_FENCE(5, 1, 8) ASK(5, 2) GRANT_FENCE(8, 2, 6)),
+                   VERDICT_FAIL);
+}

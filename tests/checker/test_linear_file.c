@@ -95,6 +95,52 @@ Test(linear_file, an_unknown_release_that_must_have_worked_makes_a_pass_possible
     cr_assert_eq(report.result.operation_count, 3);
 }
 
+#define OF(type, f, process, owner, time)                                                          \
+    "{:type :" type ", :f :" f ", :process " #process ", :owner :" owner ", :time " #time "}\n"
+
+Test(linear_file, a_later_release_that_succeeded_makes_a_pass_sure)
+{
+    static const char history[] = OF("invoke", "acquire", 0, "x", 1) OF("ok", "acquire", 0, "x", 2)
+        OF("invoke", "release", 0, "x", 3) OF("info", "release", 0, "x", 4)
+            OF("invoke", "release", 2, "x", 5) OF("invoke", "acquire", 1, "y", 6)
+                OF("ok", "acquire", 1, "y", 7) OF("ok", "release", 2, "x", 8);
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    struct linear_report report = check(history, &options);
+    cr_assert_eq(report.result.verdict, VERDICT_PASS);
+    cr_assert_eq(report.result.grade, GRADE_NONE);
+    cr_assert_eq(report.result.untold, (uint64_t)0);
+}
+
+Test(linear_file, a_pass_stays_possible_where_the_lock_was_observed)
+{
+    static const char history[] = INVOKE("acquire", 0, 1) END("ok", "acquire", 0, 2)
+        INVOKE("release", 0, 3) END("info", "release", 0, 4) INVOKE("acquire", 1,
+                                                                    5) END("ok", "acquire", 1, 6)
+            INVOKE("observe", 2, 7) "{:type :ok, :f :observe, :process 2, :time 8, :value true}\n";
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    struct linear_report report = check(history, &options);
+    cr_assert_eq(report.result.verdict, VERDICT_PASS);
+    cr_assert_eq(report.result.limit, LINEAR_LIMIT_MODEL);
+    cr_assert_eq(report.result.grade, GRADE_POSSIBLE);
+    cr_assert_eq(report.result.operation_count, 3);
+}
+
+Test(linear_file, where_it_is_not_told_what_a_pass_rests_on_the_report_says_so)
+{
+    static const char history[] = INVOKE("acquire", 0, 1) END("info", "acquire", 0, 2)
+        INVOKE("acquire", 0, 3) END("ok", "acquire", 0, 4) INVOKE("release", 0, 5)
+            END("info", "release", 0, 6) INVOKE("acquire", 1, 7) END("ok", "acquire", 1, 8);
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    struct linear_report report = check(history, &options);
+    char memory[2048];
+    struct text text = text_over(memory, sizeof memory);
+    cr_assert_eq(report.result.verdict, VERDICT_PASS);
+    cr_assert_eq(report.result.untold, (uint64_t)1);
+    linear_report_print(&report, &text);
+    cr_assert(strstr(memory, "not told of 1 lock: whether something is legal only because") != NULL,
+              "%s", memory);
+}
+
 Test(linear_file, an_owner_that_goes_on_after_info_is_searched_and_the_report_says_so)
 {
     static const char history[] = INVOKE("acquire", 0, 1) END("info", "acquire", 0, 2)

@@ -38,6 +38,20 @@ Test(loss_notice, holder_that_is_never_told_fails)
                    VERDICT_FAIL);
 }
 
+/* A section that outlasts its promise, without any fault, of a lock that declares this. */
+#define OUTSTAYS(declares)                                                                         \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'resources':1,"                \
+    "'ttl':1000000000,'promises_validity':true,'declared':true,'declares':[" declares              \
+    "]}\n" CLIENT_1_INSIDE CLIENT_2_GETS LEAVE(1305, 1)
+
+Test(loss_notice, a_lock_that_declares_no_notice_need_not_give_one)
+{
+    assert_fails(judge_lines("loss_notice", OUTSTAYS("'validity'")), BLAME_ASSUMPTION,
+                 ASSUMPTION_SECTION);
+    assert_fails(judge_lines("loss_notice", OUTSTAYS("'validity','notice'")), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+}
+
 Test(loss_notice, paused_holder_cannot_be_told)
 {
     assert_fails(judge_lines("loss_notice",
@@ -77,5 +91,39 @@ Test(loss_notice, notice_at_the_very_time_of_anothers_grant_is_in_time)
 {
     assert_verdict(judge_lines("loss_notice",
                                HEADER CLIENT_1_INSIDE CLIENT_2_GETS LOST(1105, 1) LEAVE(1500, 1)),
+                   VERDICT_PASS);
+}
+
+/* ---- notices that are false ---- */
+
+Test(loss_notice, notice_of_a_loss_that_was_none_fails)
+{
+#define TOLD_AT(ms, before)                                                                        \
+    HEADER before ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990) ENTER(11, 1) LOST(ms, 1)  \
+        LEAVE(ms, 1)
+    struct check_result result = judge_lines("loss_notice", TOLD_AT(300, ""));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)705000000);
+    cr_assert_str_eq(headline("loss_notice", TOLD_AT(300, "")),
+                     "loss_notice: client 1 was told that it had lost r0, but a majority of nodes "
+                     "had its key, for another 705 ms");
+}
+
+/* A lock that gives up early, that cannot see its nodes, or whose keys are gone, tells the truth.
+ */
+Test(loss_notice, notice_of_a_loss_that_may_be_one_passes)
+{
+    assert_verdict(judge_lines("loss_notice", TOLD_AT(600, "")), VERDICT_PASS);
+    assert_verdict(
+        judge_lines("loss_notice", TOLD_AT(300, FAULT_OF_NODE(1, 1, "stall", "start", 4))),
+        VERDICT_PASS);
+    assert_verdict(judge_lines("loss_notice",
+                               HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990)
+                                   ENTER(11, 1) ENDED(200, 1, "evicted", "a", "eviction")
+                                       LOST(300, 1) LEAVE(300, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("loss_notice",
+                               HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 290)
+                                   ENTER(11, 1) LOST(300, 1) LEAVE(300, 1)),
                    VERDICT_PASS);
 }

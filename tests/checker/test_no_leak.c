@@ -62,11 +62,86 @@ Test(no_leak, fault_meanwhile_excuses)
                    VERDICT_FAIL);
 }
 
-Test(no_leak, delete_that_came_before_the_set_was_a_clean_up)
+/* A delete on another connection cleans up nothing that is still on its way. */
+Test(no_leak, delete_that_overtook_its_own_set_left_it)
+{
+    static const char overtaken[] = HEADER ASK(1, 1) KEPT(4, 1, 1, "a") SET(5, 1, 1, "a", 1005)
+        REFUSE(50, 1) ENDED(1005, 1, "expired", "a", "ttl");
+    assert_fails(judge_lines("no_leak", overtaken), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("no_leak", overtaken),
+                     "no_leak: client 1's release overtook its own key of r0 on node 1, where it "
+                     "stayed for 1 s, until its ttl was over");
+}
+
+/* The node is frozen with the set in its hands, and delivers it when it thaws. */
+Test(no_leak, command_that_a_fault_held_back_is_nobodys_fault)
+{
+#define SENT(ms, n, p, v, end, from)                                                               \
+    ON(ms, n, "set")                                                                               \
+    ",'process':" #p ",'value':'" v "','until':" #end "000000,'sent':" #from "000000}\n"
+#define HELD_UNTIL(thaw, from)                                                                     \
+    HEADER FAULT_OF_NODE(1, 1, "stall", "start", 1) ASK(2, 1) REFUSE(300, 1)                       \
+        FAULT_OF_NODE(thaw, 1, "stall", "end", 1) SENT(500, 1, 1, "a", 1500, from)                 \
+            ENDED(1500, 1, "expired", "a", "ttl") RUN_ENDS(3000)
+    cr_assert_neq(judge_lines("no_leak", HELD_UNTIL(499, 3)).verdict, VERDICT_FAIL);
+    assert_verdict(judge_lines("no_leak", HELD_UNTIL(400, 450)), VERDICT_FAIL);
+}
+
+/* ... but a client that was stopped before it sent anything holds up nothing. */
+Test(no_leak, pause_of_a_client_before_it_asks_excuses_nothing)
+{
+    assert_verdict(judge_lines("no_leak", HEADER FAULT_OF_CLIENT(1, 1, "pause", "start", 1)
+                                              ASK(2, 1) FAULT_OF_CLIENT(4, 1, "pause", "end", 1)
+                                                  SENT(5, 1, 1, "a", 1005, 4) REFUSE(50, 1)
+                                                      ENDED(1005, 1, "expired", "a", "ttl")),
+                   VERDICT_FAIL);
+}
+
+#define RELEASED_AT_20                                                                             \
+    ASK(1, 1)                                                                                      \
+    SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990) FREE(20, 1) DELETED3(22, 1, "a") FREED(25, 1)
+
+Test(no_leak, set_that_comes_behind_the_release_of_its_grant_is_left)
+{
+    static const char behind[] = HEADER RELEASED_AT_20 KEPT(25, 4, 1, "a") SET(30, 4, 1, "a", 1030)
+        ENDED(1030, 4, "expired", "a", "ttl") RUN_ENDS(2000);
+    struct check_result result = judge_lines("no_leak", behind);
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)1000000000);
+}
+
+Test(no_leak, key_that_a_release_left_on_a_minority_fails)
+{
+#define LEFT_ON_4(ended)                                                                           \
+    HEADER ASK(1, 1) SET3(5, 1, "a", 1005) SET(5, 4, 1, "a", 1005) GRANT(10, 1, "a", 990)          \
+        FREE(20, 1) DELETED3(22, 1, "a") FREED(25, 1) ended
+    struct check_result result =
+        judge_lines("no_leak", LEFT_ON_4(ENDED(1005, 4, "expired", "a", "ttl") RUN_ENDS(2000)));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(
+        headline("no_leak", LEFT_ON_4(ENDED(1005, 4, "expired", "a", "ttl") RUN_ENDS(2000))),
+        "no_leak: client 1's release left its key of r0 on node 4, where it stayed for 980 ms, "
+        "until its ttl was over");
+    assert_verdict(judge_lines("no_leak", LEFT_ON_4(DELETED(60, 4, 1, "a") RUN_ENDS(2000))),
+                   VERDICT_PASS);
+    cr_assert_str_eq(headline("no_leak", LEFT_ON_4(RUN_ENDS(2000))),
+                     "no_leak: client 1's release left its key of r0 on node 4, where it stayed "
+                     "for 1.975 s, to the end of the run");
+}
+
+/* Released in the last moment, or not answered: the delete may be on its way. */
+Test(no_leak, release_in_the_last_moment_leaves_nothing)
 {
     assert_verdict(judge_lines("no_leak",
-                               HEADER ASK(1, 1) KEPT(4, 1, 1, "a") SET(5, 1, 1, "a", 1005)
-                                   REFUSE(50, 1) ENDED(1005, 1, "expired", "a", "ttl")),
+                               HEADER ASK(1, 1) SET3(5, 1, "a", 1005) SET(5, 4, 1, "a", 1005) GRANT(
+                                   10, 1, "a", 990) FREE(980, 1) DELETED3(981, 1, "a") FREED(982, 1)
+                                   ENDED(1005, 4, "expired", "a", "ttl") RUN_ENDS(2000)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("no_leak",
+                               HEADER ASK(1, 1) SET3(5, 1, "a", 1005) SET(5, 4, 1, "a", 1005)
+                                   GRANT(10, 1, "a", 990) FREE(20, 1) DELETED3(22, 1, "a")
+                                       UNKNOWN(25, 1, "release")
+                                           ENDED(1005, 4, "expired", "a", "ttl") RUN_ENDS(2000)),
                    VERDICT_PASS);
 }
 

@@ -59,3 +59,13 @@ Test(ownership, compare_that_found_anothers_key_is_nothing_judged)
     assert_verdict(judge_lines("ownership", HEADER SET(5, 1, 1, "a", 1005) KEPT(9, 1, 2, "b")),
                    VERDICT_SKIPPED);
 }
+
+/* Its second attempt took the place of its first: nobody else's key was touched. */
+Test(ownership, client_that_overwrites_its_own_key_accuses_nobody)
+{
+#define OVERWRITES(p)                                                                              \
+    HEADER ASK(1, 1) SET(5, 1, 1, "a", 1005)                                                       \
+        ON(6, 1, "set") ",'process':" #p ",'value':'b','owner':'a','until':1006000000}\n"
+    assert_verdict(judge_lines("ownership", OVERWRITES(1)), VERDICT_PASS);
+    assert_fails(judge_lines("ownership", OVERWRITES(2)), BLAME_LIBRARY, ASSUMPTION_NONE);
+}

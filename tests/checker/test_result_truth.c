@@ -62,6 +62,34 @@ Test(result_truth, not_held_although_a_majority_was_there_fails)
                    VERDICT_PASS);
 }
 
+#define ERROR(ms, n, p, v)                                                                         \
+    ON(ms, n, "node-error") ",'process':" #p ",'value':'" v "','owner':'" v "'}\n"
+
+Test(result_truth, not_held_passes_where_a_node_answered_with_an_error)
+{
+    assert_verdict(judge_lines("result_truth", HEADER CLIENT_1_HOLDS FREE(50, 1)
+                                                   ERROR(51, 1, 1, "a") RELEASE_FAILS(55, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth",
+                               HEADER CLIENT_1_HOLDS FREE(50, 1) ERROR(51, 1, 1, "a") FREED(55, 1)),
+                   VERDICT_FAIL);
+}
+
+Test(result_truth, an_error_that_was_not_in_the_way_of_the_release_excuses_nothing)
+{
+    /* Before the release; of another client; and of a command that was sent once more. */
+    assert_verdict(judge_lines("result_truth", HEADER CLIENT_1_HOLDS ERROR(40, 1, 1, "a")
+                                                   FREE(50, 1) RELEASE_FAILS(55, 1)),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("result_truth", HEADER CLIENT_1_HOLDS FREE(50, 1)
+                                                   ERROR(51, 1, 2, "a") RELEASE_FAILS(55, 1)),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("result_truth", HEADER CLIENT_1_HOLDS SET(20, 4, 1, "a", 1020)
+                                                   FREE(50, 1) ERROR(51, 4, 1, "a")
+                                                       DELETED(52, 4, 1, "a") RELEASE_FAILS(55, 1)),
+                   VERDICT_FAIL);
+}
+
 Test(result_truth, refused_acquire_that_keeps_a_majority_to_its_ttl_fails)
 {
     struct check_result result =
@@ -94,4 +122,94 @@ Test(result_truth, extension_of_keys_that_stayed_passes)
                                    ENDED(400, 1, "evicted", "a", "eviction") EXTEND(500, 1)
                                        SET(501, 1, 1, "a", 1505) EXTENDED(505, 1, 1490)),
                    VERDICT_PASS);
+}
+
+/* ---- releases ---- */
+
+#define KEPT3(ms, p, v) KEPT(ms, 1, p, v) KEPT(ms, 2, p, v) KEPT(ms, 3, p, v)
+#define HELD_5                                                                                     \
+    ASK(1, 1)                                                                                      \
+    SET3(5, 1, "a", 1005) SET(5, 4, 1, "a", 1005) SET(5, 5, 1, "a", 1005) GRANT(10, 1, "a", 990)
+#define DELETED5(ms, p, v) DELETED3(ms, p, v) DELETED(ms, 4, p, v) DELETED(ms, 5, p, v)
+
+#define HEARD(ms, n, p, v, back)                                                                   \
+    ON(ms, n, "deleted")                                                                           \
+    ",'process':" #p ",'value':'" v "','owner':'" v "','cause':'released','sent':20000000,"        \
+    "'replied':" #back "000000}\n"
+#define HEARD5(ms, p, v, back)                                                                     \
+    HEARD(ms, 1, p, v, back)                                                                       \
+    HEARD(ms, 2, p, v, back) HEARD(ms, 3, p, v, back) HEARD(ms, 4, p, v, 23) HEARD(ms, 5, p, v, 23)
+
+Test(result_truth, release_left_unknown_though_all_nodes_carried_it_out_fails)
+{
+    static const char unknown[] =
+        HEADER HELD_5 FREE(20, 1) HEARD5(22, 1, "a", 23) UNKNOWN(25, 1, "release");
+    assert_fails(judge_lines("result_truth", unknown), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("result_truth", unknown),
+                     "result_truth: client 1's release of r0 was left unknown, but all 5 nodes had "
+                     "carried it out");
+}
+
+/* A node that did not, a fault, or our own standstill: then it could not know. */
+Test(result_truth, release_left_unknown_for_a_reason_passes)
+{
+    assert_verdict(judge_lines("result_truth", HEADER HELD_5 FREE(20, 1) DELETED3(22, 1, "a")
+                                                   UNKNOWN(25, 1, "release")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", HEADER HELD_5 FREE(20, 1) HEARD5(22, 1, "a", 29)
+                                                   UNKNOWN(25, 1, "release")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", HEADER HELD_5 FREE(20, 1) DELETED5(22, 1, "a")
+                                                   UNKNOWN(25, 1, "release")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth",
+                               HEADER HELD_5 FAULT_OF_NODE(15, 1, "latency", "start", 1) FREE(20, 1)
+                                   HEARD5(22, 1, "a", 23) UNKNOWN(25, 1, "release")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth",
+                               HEADER HELD_5 FREE(20, 1) HEARD5(22, 1, "a", 23)
+                                   STOOD_STILL(24, "loop", 2) UNKNOWN(25, 1, "release")),
+                   VERDICT_PASS);
+}
+
+Test(result_truth, release_told_done_by_a_majority_that_had_no_key_fails)
+{
+#define GONE(header)                                                                               \
+    header ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990)                                  \
+        ENDED(15, 1, "evicted", "a", "eviction") ENDED(15, 2, "evicted", "a", "eviction")          \
+            ENDED(15, 3, "evicted", "a", "eviction") FREE(20, 1) KEPT3(22, 1, "a") FREED(25, 1)
+    assert_fails(judge_lines("result_truth", GONE(HEADER)), BLAME_LIBRARY, ASSUMPTION_NONE);
+    /* Of another's lock only its own words tell what it means by ok. */
+    assert_verdict(
+        judge_lines("result_truth", GONE("{'format':'picklock-history','version':1,'nodes':5,"
+                                         "'clients':2,'ttl':1000000000,'declared':true}\n")),
+        VERDICT_PASS);
+    /* Deleted by a first release whose reply was lost, and missed by the second. */
+    assert_verdict(judge_lines("result_truth",
+                               HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990)
+                                   FREE(20, 1) DELETED3(21, 1, "a") KEPT3(22, 1, "a") FREED(25, 1)),
+                   VERDICT_PASS);
+}
+
+/* ---- what an earlier acquire of unknown outcome explains ---- */
+
+#define LATE_SET(ms, n, v, from)                                                                   \
+    ON(ms, n, "set")                                                                               \
+    ",'process':1,'value':'" v "','until':2000000000,'sent':" #from "000000}\n"
+#define AGAIN_AFTER(end, from)                                                                     \
+    HEADER ASK(1, 1) end ASK(60, 1) LATE_SET(61, 1, "a", from) LATE_SET(61, 2, "a", from)          \
+        LATE_SET(61, 3, "a", from) REFUSE(70, 1) ENDED(2000, 1, "expired", "a", "ttl")             \
+            ENDED(2000, 2, "expired", "a", "ttl") ENDED(2000, 3, "expired", "a", "ttl")
+
+Test(result_truth, refusal_behind_an_acquire_of_unknown_outcome_is_honest)
+{
+    cr_assert_neq(judge_lines("result_truth", AGAIN_AFTER(UNKNOWN(50, 1, "acquire"), 5)).verdict,
+                  VERDICT_FAIL);
+    cr_assert_neq(judge_lines("no_leak", AGAIN_AFTER(UNKNOWN(50, 1, "acquire"), 5)).verdict,
+                  VERDICT_FAIL);
+    /* What it sent for this acquire, or after one that it knew the end of, it has to clean up. */
+    assert_verdict(judge_lines("result_truth", AGAIN_AFTER(UNKNOWN(50, 1, "acquire"), 60)),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("result_truth", AGAIN_AFTER(REFUSE(50, 1), 5)), VERDICT_FAIL);
+    assert_verdict(judge_lines("no_leak", AGAIN_AFTER(REFUSE(50, 1), 5)), VERDICT_FAIL);
 }

@@ -72,3 +72,31 @@ Test(section_exclusion, killed_client_is_inside_no_more)
                                HEADER CLIENT_1_HOLDS KILLED(20, 1) KEYS_EXPIRE CLIENT_2_GETS),
                    VERDICT_PASS);
 }
+
+/* ---- owners ---- */
+
+Test(section_exclusion, client_does_not_meet_itself)
+{
+    assert_verdict(judge_lines("section_exclusion",
+                               HEADER ASK(1, 1) GRANT(2, 1, "a", 900) ENTER(3, 1) ENTER(4, 1)
+                                   LEAVE(5, 1) LEAVE(6, 1) RUN_ENDS(7)),
+                   VERDICT_PASS);
+}
+
+#define THREADS(owner)                                                                             \
+    "{'format':'picklock-history','version':1,'clients':4,'threads':2,'declared':true,"            \
+    "'declares':['reentrant'],'owner':'" owner "'}\n"
+#define BOTH_IN(p, q)                                                                              \
+    ASK(1, p)                                                                                      \
+    GRANT_OPEN(2, p, "a") ENTER(3, p) ASK(4, q) GRANT_OPEN(5, q, "b") ENTER(6, q) RUN_ENDS(9)
+
+Test(section_exclusion, threads_of_one_program_are_one_owner_unless_the_lock_says_otherwise)
+{
+    static const char *const checks[] = {"exclusion", "section_exclusion", "linearizable"};
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        assert_verdict(judge_lines(checks[i], THREADS("process") BOTH_IN(1, 2)), VERDICT_PASS);
+        assert_verdict(judge_lines(checks[i], THREADS("process") BOTH_IN(2, 3)), VERDICT_FAIL);
+        assert_verdict(judge_lines(checks[i], THREADS("thread") BOTH_IN(1, 2)), VERDICT_FAIL);
+        assert_verdict(judge_lines(checks[i], THREADS("object") BOTH_IN(1, 2)), VERDICT_FAIL);
+    }
+}

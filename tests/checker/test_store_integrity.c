@@ -122,3 +122,49 @@ Test(store_integrity, late_writer_is_blamed_also_where_the_others_grant_is_forgo
     text_add(&text, "%s", FAULT_OF_CLIENT(1500, 1, "pause", "end", 1) WRITE(1501, 1, 0, 2));
     assert_fails(judge_lines("store_integrity", lines), BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE);
 }
+
+#define BACK_ON_2                                                                                  \
+    ON(300, 2, "key-back") ",'owner':'a','until':1005000000,'cause':'restart','fault':2}\n"
+
+/* Node 1 forgot client 1's key and node 2 was down with it: that it comes back changes nothing. */
+Test(store_integrity, a_key_that_was_out_of_reach_is_no_broken_promise)
+{
+    struct check_result result = judge_lines(
+        "store_integrity",
+        HEADER CLIENT_1_HOLDS ENDED_BY(100, 1, "key-lost", "a", "restart", 1) ASK(200, 2)
+            SET(201, 1, 2, "b", 1201) SET(201, 4, 2, "b", 1201) SET(201, 5, 2, "b", 1201)
+                GRANT(205, 2, "b", 1190) READ(210, 2, 0) WRITE(220, 2, 0, 1)
+                    ON(300, 2, "key-back") ",'owner':'a','until':1005000000,'cause':'restart','"
+                                           "fault':2}\n" READ(310, 1, 1) WRITE(320, 1, 1, 2));
+    assert_fails(result, BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
+}
+
+/* It read a version that is not there any more when it writes: what made it is lost. */
+Test(store_integrity, basis_above_the_version_overwritten_is_a_lost_update)
+{
+    struct check_result result =
+        judge_lines("store_integrity", HEADER ASK(1, 1) GRANT(2, 1, "a", 900) WRITE(3, 1, 0, 1)
+                                           WRITE(4, 1, 1, 2) WRITE(5, 1, 2, 3) WRITE(6, 1, 3, 3));
+    assert_verdict(result, VERDICT_FAIL);
+}
+
+/* However many writes there were: the last eight are searched for the lost one. */
+Test(store_integrity, lost_update_is_found_behind_many_writes)
+{
+    static char lines[STORY_BYTES_MAX];
+    struct text text = text_over(lines, sizeof lines);
+    text_add(&text, "%s", HEADER ASK(1, 1) GRANT_OPEN(2, 1, "a"));
+    for (int i = 0; i < 70; i++) {
+        text_add(&text,
+                 "{'time':%d000000,'process':1,'type':'invoke','f':'write','resource':'r0',"
+                 "'basis':%d}\n{'time':%d000000,'process':1,'type':'ok','f':'write',"
+                 "'resource':'r0','basis':%d,'version':%d}\n",
+                 3 + i, i, 3 + i, i, i + 1);
+    }
+    text_add(&text, "%s", WRITE(100, 1, 68, 71));
+    cr_assert_not(text.cut);
+    struct check_result result = judge_lines("store_integrity", lines);
+    assert_verdict(result, VERDICT_FAIL);
+    cr_assert_eq(result.judged, (uint64_t)71);
+    assert_evidence(result, 2 + 2 * 69 + 1, 2 + 2 * 70 + 1); /* version 70 was lost, not 69 */
+}

@@ -231,6 +231,121 @@ Test(stories, what_has_no_second_client_is_told_from_its_evidence)
     cr_assert(cause->steps[2].violation);
 }
 
+/* ---- faults that stood in the way ---- */
+
+#define FAULT_WITH(ms, k, kind, f, more) FAULT_LINE(ms, k, kind, f) "," more "}\n"
+#define KEPT_BY_NODES                                                                              \
+    ENDED(1005, 1, "expired", "a", "ttl")                                                          \
+    ENDED(1005, 2, "expired", "a", "ttl") ENDED(1005, 3, "expired", "a", "ttl")
+
+static bool tells(const char *sentence)
+{
+    return stories.cause_count > 0 && strstr(steps_of(&stories.causes[0]), sentence) != NULL;
+}
+
+/* Client 1's release says done, and nodes 1, 2 and 3 keep its key. */
+static void told_of_release(const char *faults, const char *later)
+{
+    char lines[8192];
+    (void)snprintf(lines, sizeof lines, "%s%s%s%s",
+                   HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990), faults,
+                   FREE(50, 1) FREED(60, 1), later);
+    told(lines);
+    cr_assert(breaks(&stories.causes[0], "result_truth"));
+    cr_assert_eq(stories.causes[0].blame, BLAME_LIBRARY);
+}
+
+Test(stories, replies_that_were_lost_are_one_step)
+{
+    told(HEADER ASK(1, 1) SET3(5, 1, "a", 1005)
+             FAULT_WITH(6, 1, "lose_reply", "start", "'process':1,'node':1")
+                 FAULT_WITH(6, 1, "lose_reply", "effect", "'process':1,'node':1")
+                     FAULT_WITH(6, 1, "lose_reply", "end", "'process':1,'node':1")
+                         FAULT_WITH(7, 2, "lose_reply", "start", "'process':1,'node':3")
+                             FAULT_WITH(7, 2, "lose_reply", "effect", "'process':1,'node':3")
+                                 FAULT_WITH(7, 2, "lose_reply", "end", "'process':1,'node':3")
+                                     REFUSE(10, 1) KEPT_BY_NODES RUN_ENDS(1100));
+    cr_assert(tells("[client 1: reply lost] What nodes 1 and 3 reply to client 1 is lost (faults 1 "
+                    "and 2)."));
+    cr_assert_eq(stories.causes[0].fault_count, 2);
+}
+
+Test(stories, a_link_that_mattered_is_named)
+{
+    told_of_release(
+        FAULT_WITH(20, 1, "latency", "start", "'process':1,'nodes':[1,2],'numbers':[150000000,0]"),
+        FAULT_WITH(70, 1, "latency", "effect", "'process':1"));
+    cr_assert(tells("The link between client 1 and nodes 1 and 2 is slower by 150 ms (fault 1)."));
+    told_of_release(
+        FAULT_WITH(20, 1, "delay_command", "start", "'process':1,'node':2,'numbers':[200000000,0]")
+            FAULT_WITH(20, 1, "delay_command", "effect", "'process':1,'node':2"),
+        "");
+    cr_assert(tells("What client 1 sends to node 2 is held back for 200 ms (fault 1)."));
+    told_of_release(FAULT_WITH(20, 1, "partition", "start", "'process':1,'nodes':[1,2,3]")
+                        FAULT_WITH(20, 1, "partition", "effect", "'process':1"),
+                    "");
+    cr_assert(tells("The link between client 1 and nodes 1, 2 and 3 is cut (fault 1)."));
+}
+
+Test(stories, what_was_so_before_anybody_asked_is_told_when_it_was_asked)
+{
+    told("{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"
+         "'promises_validity':true}\n" FAULT_WITH(1, 1, "refuse_writes", "start", "'nodes':[4,5]")
+             ASK(2, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990)
+                 FAULT_WITH(11, 1, "refuse_writes", "effect", "'node':4") FREE(50, 1) FREED(60, 1));
+    cr_assert(tells("1 [nodes 4 and 5: writes refused] Nodes 4 and 5 refuse writes (fault 1)."));
+    cr_assert_eq(stories.causes[0].steps[0].time_ns, 2 * NS_PER_MS);
+    cr_assert_eq(stories.causes[0].steps[0].nodes, UINT64_C(3) << 3);
+}
+
+Test(stories, a_fault_that_struck_nobody_or_another_is_not_named)
+{
+    told_of_release(FAULT_WITH(20, 1, "partition", "start", "'process':1,'nodes':[1,2,3]"), "");
+    cr_assert_eq(stories.causes[0].fault_count, 0);
+    told_of_release(FAULT_WITH(20, 1, "partition", "start", "'process':2,'nodes':[1,2,3]")
+                        FAULT_WITH(20, 1, "partition", "effect", "'process':2"),
+                    "");
+    cr_assert_eq(stories.causes[0].fault_count, 0);
+    told_of_release(FAULT_WITH(20, 1, "pause", "start", "'process':1")
+                        FAULT_WITH(30, 1, "pause", "effect", "'process':1")
+                            FAULT_WITH(30, 1, "pause", "end", "'process':1"),
+                    "");
+    cr_assert_eq(stories.causes[0].fault_count, 0, "it was over when the client asked");
+}
+
+Test(stories, a_restart_behind_a_fence_that_fell_is_named)
+{
+    told("{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000}\n" ASK(
+        1, 1) GRANT_FENCE(10, 1, 7) FREE(20, 1) FREED(21, 1)
+             FAULT_WITH(30, 1, "crash", "start", "'node':3") FAULT_WITH(31, 1, "crash", "effect",
+                                                                        "'node':3")
+                 FAULT_WITH(40, 1, "crash", "end", "'node':3") ASK(50, 2) GRANT_FENCE(60, 2, 5));
+    cr_assert(breaks(&stories.causes[0], "fence_order"));
+    cr_assert_eq(stories.causes[0].blame, BLAME_ASSUMPTION);
+    cr_assert(tells("[node 3: crashed] Node 3 crashes (fault 1)."));
+}
+
+Test(stories, a_guard_that_stands_is_not_advised_for_a_single_check)
+{
+    static const char late[] =
+        ",'nodes':5,'clients':2,'ttl':1000000000,'promises_validity':true}\n" HOLDS(1, "a")
+            FAULT_OF_CLIENT(20, 1, "pause", "start", 1) ENDED(1005, 1, "expired", "a", "ttl")
+                ENDED(1005, 2, "expired", "a", "ttl") ENDED(1005, 3, "expired", "a", "ttl")
+                    ASK(1200, 2) SET3(1201, 2, "b", 2201) GRANT(1205, 2, "b", 2190) ENTER(1206, 2);
+    static const char head[] = "{'format':'picklock-history','version':1";
+    static const char refused[] = OP(1300, 1, "invoke", "write") "}\n" OP(
+        1301, 1, "fail", "write") ",'cause':'other-value'}\n";
+    char lines[8192];
+    (void)snprintf(lines, sizeof lines, "%s%s", head, late);
+    cr_assert_not_null(strstr(tell("section_exclusion", lines), "let it refuse older fences"));
+    (void)snprintf(lines, sizeof lines, "%s,'fence_check':true%s", head, late);
+    const char *guarded = tell("section_exclusion", lines);
+    cr_assert_null(strstr(guarded, "let it refuse older fences"));
+    cr_assert_not_null(strstr(guarded, "The store is guarded: keep it so"));
+    (void)snprintf(lines, sizeof lines, "%s,'value_check':true%s%s", head, late, refused);
+    cr_assert_not_null(strstr(tell("section_exclusion", lines), "the guard of the store held"));
+}
+
 Test(stories, a_history_without_violation_has_none)
 {
     told(HEADER HOLDS(1, "a") LEAVE(20, 1) FREE(20, 1) DELETED3(21, 1, "a") FREED(22, 1));

@@ -19,6 +19,18 @@ Test(validity, released_lease_promises_nothing_more)
                    VERDICT_PASS);
 }
 
+Test(validity, majority_that_breaks_as_its_holder_gives_it_back_passes)
+{
+    assert_verdict(judge_lines("validity",
+                               HEADER CLIENT_1_HOLDS ENDED(500, 2, "key-lost", "a", "restart")
+                                   FREE(500, 1) FREED(505, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("validity",
+                               HEADER CLIENT_1_HOLDS ENDED(499, 2, "key-lost", "a", "restart")
+                                   FREE(500, 1) FREED(505, 1)),
+                   VERDICT_FAIL);
+}
+
 Test(validity, losing_a_key_beyond_the_majority_passes)
 {
     assert_verdict(judge_lines("validity", HEADER ASK(1, 1) SET3(5, 1, "a", 1005)
@@ -89,4 +101,30 @@ Test(validity, locks_that_promise_nothing_are_nothing_judged)
                                HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT_OPEN(10, 1, "a")
                                    ENDED(400, 2, "expired", "a", "clock-jump")),
                    VERDICT_SKIPPED);
+}
+
+#define EXTENDED_ON(ms, n)                                                                         \
+    ON(ms, n, "extended") ",'process':1,'value':'a','owner':'a','until':1401000000}\n"
+
+/* The node comes back with the key as it was before the extension, which then ends early. */
+Test(validity, an_extension_that_a_restart_lost_blames_the_restart)
+{
+    assert_fails(
+        judge_lines(
+            "validity",
+            HEADER CLIENT_1_HOLDS EXTEND(400, 1) EXTENDED_ON(401, 1) EXTENDED_ON(
+                401, 2) EXTENDED_ON(401, 3) EXTENDED(402, 1, 1390)
+                ON(500, 2, "key-back") ",'owner':'a','until':1005000000,'cause':'restart'}\n" ENDED(
+                    1005, 2, "expired", "a", "ttl")),
+        BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
+}
+
+/* ... or it would have been back like that, had it not run out while the node was down. */
+Test(validity, a_key_that_runs_out_after_it_was_lost_was_lost_all_the_same)
+{
+    assert_fails(judge_lines("validity",
+                             HEADER CLIENT_1_HOLDS ENDED(300, 1, "key-lost", "a", "restart")
+                                 ENDED(400, 1, "expired", "a", "ttl")
+                                     ENDED(500, 2, "key-lost", "a", "restart")),
+                 BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
 }

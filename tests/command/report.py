@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,167 @@ class Evidence(Report):
         self.assertEqual(cause["advice"], "Nothing: the guard of the store held. Keep it.")
         _, run = self.run_of("pause-after-granted.yaml")
         self.assertIn("Guard what the lock protects", run["causes"][0]["advice"])
+
+
+class Batch(Report):
+    def page(self, *arguments):
+        result = self.picklock("run", *arguments, "-q")
+        return result, (self.folder / "picklock-out" / "index.html").read_text()
+
+    def strict(self):
+        """A scenario that expects too much: every run of it is not as expected."""
+        text = (SCENARIOS / "restart-forgets.yaml").read_text()
+        path = self.folder / "strict.yaml"
+        path.write_text(re.sub(r"section_exclusion: .*", "section_exclusion: pass", text.replace("name: restart-forgets", "name: strict")))
+        return path
+
+    def test_causes_come_first_and_rates_have_their_interval(self):
+        _, page = self.page(self.strict(), SCENARIOS / "pause-after-granted.yaml", SCENARIOS / "alone.yaml", "--seeds", "1..12")
+        self.assertIn("12 of 36 runs are not as expected, for 1 cause.", page)
+        first = page.index("<article")
+        self.assertIn("node 3 restarted and forgot client 1&#39;s key.", page[first:page.index("</article>")])
+        self.assertLess(first, page.index("1 not as expected</summary>"))
+        self.assertIn("1 violated in every run, as expected</summary>", page)
+        self.assertIn("1 never violated, as expected</summary>", page)
+        self.assertIn("100 %, 95 % interval 76 to 100 %", page)
+        self.assertIn("0 %, 95 % interval 0 to 24 %", page)
+        self.assertEqual(page.count("<title>seed 12: "), 3)
+
+    def test_every_link_leads_to_a_page_and_nothing_is_loaded(self):
+        _, page = self.page(self.strict(), SCENARIOS / "pause-after-granted.yaml", "--seeds", "1..3")
+        links = set(re.findall(r'href="([^"]*)"', page))
+        self.assertGreaterEqual(len(links), 2)
+        for link in links:
+            self.assertTrue((self.folder / "picklock-out" / link).is_file(), link)
+        self.assertIn("default-src 'none'", page)
+        self.assertNotIn("<script", page)
+
+    def test_there_is_no_page_where_nothing_is_kept(self):
+        self.picklock("run", SCENARIOS / "alone.yaml")
+        self.assertFalse((self.folder / "picklock-out").exists())
+
+    def test_merging_shards_gives_the_same_page_of_causes(self):
+        _, page = self.page(self.strict(), SCENARIOS / "alone.yaml", "--seeds", "1..6")
+        shards = self.folder / "shards"
+        for shard in "12":
+            self.picklock("run", self.strict(), SCENARIOS / "alone.yaml", "--seeds", "1..6", "--shard", shard + "/2", "--out", shards)
+        self.picklock("merge", shards, "--out", "merged", "-q")
+        merged = (self.folder / "merged" / "index.html").read_text()
+        told = re.compile(r"<h1>.*</h1>|<article.*?<p>.*?</p>|<title>seed.*?</title>", re.S)
+        self.assertEqual(told.findall(merged), told.findall(page))
+
+
+class Lanes(Report):
+    def show(self, scenario, *arguments, locale="C.UTF-8"):
+        folder, _ = self.run_of(scenario)
+        shown = self.picklock("show", folder, *arguments, env={**os.environ, "LC_ALL": locale})
+        return folder, shown.stdout
+
+    def test_lanes_are_at_most_100_columns_and_the_table_is_last(self):
+        for scenario in ("restart-forgets.yaml", "pause-after-granted.yaml", "wrong/extend-no-recheck.yaml", "contenders-20.yaml"):
+            for locale in ("C", "C.UTF-8"):
+                _, shown = self.show(scenario, locale=locale)
+                lines = shown.splitlines()[1:]
+                self.assertLessEqual(max(map(len, lines)), 100, (scenario, locale))
+                self.assertTrue(lines[-1].startswith("exercised "), lines[-1])
+                self.assertEqual([line for line in lines if line != line.rstrip()], [])
+
+    def test_plain_ascii_where_the_locale_or_the_option_says_so(self):
+        folder, unicode = self.show("restart-forgets.yaml")
+        option = self.picklock("show", folder, "--ascii", env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
+        locale = self.picklock("show", folder, env={**os.environ, "LC_ALL": "C"}).stdout
+        self.assertFalse(unicode.isascii())
+        self.assertTrue(locale.isascii())
+        self.assertEqual(option, locale)
+
+    def test_story_and_lanes_have_the_same_numbers(self):
+        folder, shown = self.show("restart-forgets.yaml", "--ascii")
+        lines = shown.splitlines()
+        evidence = next(line for line in lines if line.startswith("evidence"))
+        client = next(line for line in lines if line.startswith("client 1 "))
+        node = next(line for line in lines if line.startswith("node 3 "))
+        self.assertEqual(evidence.index("1"), client.index("1", 11))
+        self.assertIn("12x...", node)
+        self.assertIn("#", client)
+        steps = [line for line in lines if line[:1] in "1234" and line[1:2] == " "]
+        self.assertEqual([step[0] for step in steps], ["1", "2", "3", "4"])
+        times = [json.loads(line)["time"] for line in (folder / "history.jsonl").read_text().splitlines()[1:]]
+        for step in steps:
+            self.assertIn(float(step.split()[1]), {time // 1000 / 1000 for time in times})
+
+    def test_the_command_that_runs_it_again_is_said(self):
+        folder, shown = self.show("restart-forgets.yaml")
+        self.assertIn(f"\nAgain: sh {folder}/rerun.sh\n", shown)
+        alone = self.folder / "alone.jsonl"
+        alone.write_text((folder / "history.jsonl").read_text())
+        self.assertNotIn("Again:", self.picklock("show", alone).stdout)
+
+    def test_what_is_folded_is_said(self):
+        _, shown = self.show("pause-after-granted.yaml", "--ascii")
+        lines = shown.splitlines()
+        axis = lines[next(i for i, line in enumerate(lines) if line.startswith("time ")) + 1]
+        self.assertRegex(axis, r"-~*1s~*-+~*54.97ms~*-")
+
+    def test_several_causes_have_each_their_lanes(self):
+        _, shown = self.show("wrong/extend-no-recheck.yaml")
+        self.assertIn("Cause 1 of 2\nThe lock extended client 1's lease to a time that had passed.", shown)
+        self.assertEqual(shown.count("\nevidence "), 2)
+
+
+class Trace(Report):
+    """The trace format of Chromium: docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU"""
+
+    def trace(self, scenario, *arguments):
+        path = self.folder / "trace.json"
+        result = self.picklock("run", SCENARIOS / scenario, "--trace", path, "--keep", "always", "--json", *arguments)
+        return json.loads(path.read_text()), json.loads(result.stdout)
+
+    def test_it_is_well_formed(self):
+        for scenario in ("restart-forgets.yaml", "pause-saved-by-fence.yaml", "contenders-20.yaml"):
+            trace, _ = self.trace(scenario)
+            named = {(event["pid"], event["tid"]) for event in trace["traceEvents"]
+                     if event["ph"] == "M" and event["name"] == "thread_name"}
+            for event in trace["traceEvents"]:
+                self.assertIsInstance(event["name"], str)
+                self.assertIn(event["ph"], "MXisf")
+                self.assertIsInstance(event["pid"], int)
+                if event["ph"] != "M":
+                    self.assertGreaterEqual(event["ts"], 0)
+                if event["ph"] == "X":
+                    self.assertGreaterEqual(event["dur"], 0)
+                if event["ph"] == "i":
+                    self.assertIn(event["s"], ("g", "p", "t"))
+                if event["ph"] in "Xi" and event["pid"] in (4, 5):
+                    self.assertIn((event["pid"], event["tid"]), named)
+
+    def test_arrows_have_both_ends(self):
+        trace, _ = self.trace("restart-forgets.yaml")
+        starts = {event["id"]: event for event in trace["traceEvents"] if event["ph"] == "s"}
+        ends = {event["id"]: event for event in trace["traceEvents"] if event["ph"] == "f"}
+        self.assertEqual(set(starts), set(ends))
+        for number, start in starts.items():
+            self.assertLessEqual(start["ts"], ends[number]["ts"])
+
+    def test_its_bars_are_those_of_the_history(self):
+        trace, run = self.trace("restart-forgets.yaml")
+        events = self.events_of(self.folder / run["folder"])
+        bars = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        grants = [e for e in events if e.get("f") == "acquire" and e.get("type") == "ok"]
+        leases = sorted(bar["ts"] for bar in bars if bar["name"].startswith("lease "))
+        self.assertEqual(leases, sorted(event["time"] / 1000 for event in grants))
+        keys = [bar for bar in bars if bar["pid"] == 5]
+        self.assertEqual(len(keys), sum(e["f"] in ("set", "key-back") for e in events))
+        self.assertEqual(sum(bar["args"]["end"] == "lost" for bar in keys), 1)
+
+    def test_show_writes_the_same(self):
+        trace, run = self.trace("restart-forgets.yaml")
+        self.picklock("show", self.folder / run["folder"], "--trace", "shown.json")
+        self.assertEqual(json.loads((self.folder / "shown.json").read_text()), trace)
+
+    def test_one_file_takes_one_run(self):
+        result = self.picklock("run", SCENARIOS / "alone.yaml", "--seeds", "1..2", "--trace", "t.json")
+        self.assertEqual(result.returncode, 4)
+        self.assertIn("--trace takes one run", result.stderr)
 
 
 if __name__ == "__main__":

@@ -1,59 +1,12 @@
 #!/usr/bin/env python3
-"""The command as a user meets it: exit codes, streams, errors, signals. `run.py ./picklock`."""
+"""The command as a user meets it: exit codes, streams, errors. `run.py ./picklock`."""
 import json
 import os
-import pathlib
-import resource
-import shutil
-import signal
+import re
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 
-PICKLOCK = os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "./picklock")
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SCENARIOS = ROOT / "scenarios"
-
-GOOD = """\
-version: 1
-name: NAME
-about: one client
-lock: {algorithm: redlock, ttl: 10s, node_timeout: 500ms}
-nodes: {count: 3}
-clients: {count: 1, sections: 2, hold: 1ms, think: 1ms, writes: 1}
-duration: 20s
-expect: {exclusion: pass}
-"""
-
-
-class Command(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="picklock-test-"))
-
-    def tearDown(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def picklock(self, *arguments, **options):
-        return subprocess.run([PICKLOCK, *map(str, arguments)], cwd=self.folder, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, **options)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.write_text(text)
-        return path
-
-    def good(self, name, text=GOOD):
-        return self.write(f"{name}.yaml", text.replace("NAME", name))
-
-    def refused(self, result, code, *words):
-        """One clear refusal: the documented code, nothing on stdout, no trace of a crash."""
-        self.assertEqual(result.returncode, code, result.stderr)
-        self.assertEqual(result.stdout, "")
-        for word in words:
-            self.assertIn(word, result.stderr)
-        self.assertNotIn("assertion", result.stderr)
+from common import GOOD, PICKLOCK, ROOT, SCENARIOS, Command, main
 
 
 class Usage(Command):
@@ -69,8 +22,27 @@ class Usage(Command):
     def test_an_unknown_command_is_corrected(self):
         self.refused(self.picklock("rum"), 4, 'did you mean "run"')
 
-    def test_an_unknown_option_is_a_usage_error(self):
-        self.refused(self.picklock("run", "--wrold", "sim"), 4)
+    def test_an_unknown_option_is_corrected(self):
+        self.refused(self.picklock("run", "--wrold", "sim"), 4, "did you mean --world?")
+        self.refused(self.picklock("run", "--nothing-like-it"), 4, "--nothing-like-it", "--help")
+        self.refused(self.picklock("run", "-Z"), 4, "-Z")
+        self.refused(self.picklock("run", "--s", "1"), 4, "--seed", "--seeds", "--stress")
+        self.refused(self.picklock("run", "--json=3"), 4, "--json takes no value")
+        self.refused(self.picklock("run", "--seed"), 4, "--seed needs a value")
+
+    def test_a_wrong_value_is_told_with_its_option_and_corrected(self):
+        self.refused(self.picklock("run", "--world", "rael"), 4, "--world", '"rael"', 'did you mean "real"?')
+        self.refused(self.picklock("run", "--seed", "x"), 4, "--seed", "git commit")
+        self.refused(self.picklock("show", "--check", "exlusion", "x"), 4, 'did you mean "exclusion"?')
+        self.refused(self.picklock("check", "--model", "mutx", "x"), 4, "--model", 'did you mean "mutex"?')
+        self.refused(self.picklock("run", "--keep", ""), 4, "--keep", "unset")
+
+    def test_words_of_a_command_line_do_nothing_to_a_terminal(self):
+        for arguments in (["run", "--\x1b[2J"], ["run", "--seed", "\x1b[2J"], ["\x1b[2J"], ["list", "\x1b[2J"],
+                          ["run", "\x1b[2J.yaml"], ["show", "\x1b[2J"], ["check", "--model", "\x1b]0;x\x07", "x"]):
+            result = self.picklock(*arguments)
+            self.assertIn(result.returncode, (3, 4), arguments)
+            self.assertNotIn("\x1b", result.stdout + result.stderr, arguments)
 
     def test_bad_values_of_options(self):
         path = self.good("one")
@@ -86,6 +58,138 @@ class Usage(Command):
         result = self.picklock("run", path, "--seed", commit, "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(json.loads(result.stdout)["seed"], int(commit[:16], 16))
+
+
+class Again(Command):
+    """The command that runs something again, wherever it is given."""
+    NAMES = ["it's here", "two words", "$HOME", "semi;colon", "new\nline", "gr\u00fc\u00df"]
+
+    def test_the_line_is_taken_by_a_shell_as_it_stands(self):
+        for name in self.NAMES:
+            folder = self.folder / name
+            folder.mkdir()
+            path = folder / "unmet.yaml"
+            path.write_text(GOOD.replace("NAME", "unmet").replace("exclusion: pass", "exclusion: fail"))
+            result = self.picklock("run", path, "--keep", "never")
+            lines = [line.split("again: ", 1)[1] for line in result.stdout.splitlines() if "again: " in line]
+            self.assertEqual(len(lines), 1, result.stdout)
+            again = subprocess.run(["bash", "-c", lines[0].replace("picklock", PICKLOCK, 1)], cwd=self.folder, text=True,
+                                   capture_output=True)
+            self.assertEqual(again.returncode, 1, lines[0] + again.stderr)
+            self.assertIn("expected fail, found pass", again.stdout)
+
+    def test_rerun_sh_runs_from_anywhere_with_nothing_on_the_path(self):
+        for name in self.NAMES:
+            folder = self.folder / name
+            folder.mkdir()
+            path = self.good("unmet", GOOD.replace("exclusion: pass", "exclusion: fail"))
+            self.picklock("run", path, "--out", folder, "--seed", "3", "--time-scale", "0.5", "--stress=7ms")
+            path.unlink()
+            elsewhere = self.folder / f"elsewhere of {name}"
+            elsewhere.mkdir()
+            again = subprocess.run([folder / "unmet" / "3" / "sim" / "rerun.sh"], cwd=elsewhere, text=True, capture_output=True,
+                                   env={"PATH": "/usr/bin:/bin"})
+            self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+            hashes = [json.loads((at / "unmet" / "3" / "sim" / "history.jsonl").read_text().splitlines()[-1])
+                      for at in (folder, elsewhere / "picklock-out")]
+            self.assertEqual(*hashes)
+
+
+class LibraryCorpus(Command):
+    """What is tried on libraries finds out every lock that is wrong on purpose, and blames it."""
+
+    CAUGHT = {
+        "no-recheck": ("asking-stopped", "section_exclusion"),
+        "timer-after-quorum": ("slow-replies", "validity"),
+        "wall-clock": ("client-clock-back", "exclusion"),
+        "second-clock": ("slow-replies", "validity"),
+        "no-drift": ("node-clock-fast", "validity"),
+        "plain-delete": ("release-after-expiry", "ownership"),
+        "extend-any-owner": ("extend-late", "ownership"),
+        "extend-creates": ("extend-evicted", "result_truth"),
+        "extend-no-recheck": ("extend-decided", "validity"),
+        "extend-fail-unlocks": ("extend-refused", "exclusion"),
+        "quorum-half": ("even", "exclusion"),
+        "quorum-reachable": ("split", "exclusion"),
+        "no-cleanup": ("lost-set-replies", "no_leak"),
+        "cleanup-acquired-only": ("lost-set-replies", "no_leak"),
+        "constant-value": ("contention", "ownership"),
+        "release-ignores-error": ("release-read-only", "result_truth"),
+        "fence-not-raised": ("fence-ahead", "fence_order"),
+        "setnx-expire": ("asking-killed", "deadlock_freedom"),
+        "spins": ("contention", "fault_tolerance"),
+    }
+
+    def test_every_wrong_lock_is_caught(self):
+        listed = self.picklock("list", "algorithms").stdout
+        wrong = {word[len("wrong/"):] for word in listed.split() if word.startswith("wrong/")}
+        self.assertEqual(wrong, set(self.CAUGHT))
+        for algorithm, (scenario, check) in self.CAUGHT.items():
+            with self.subTest(algorithm=algorithm):
+                text = (SCENARIOS / "library" / f"many-{scenario}.yaml").read_text()
+                lines = [line for line in text.splitlines() if not line.startswith("needs:")]
+                text = re.sub("algorithm: [a-z_]+", f"algorithm: wrong/{algorithm}", "\n".join(lines))
+                result = self.picklock("run", self.write(f"many-{scenario}.yaml", text), "--json")
+                verdict = json.loads(result.stdout)["checks"][check]
+                self.assertEqual((verdict["verdict"], verdict.get("blame")), ("fail", "library"))
+
+
+class Livelock(Command):
+    def test_a_lock_that_asks_to_be_woken_at_once_for_ever_is_told_and_blamed(self):
+        text = GOOD.replace("redlock", "wrong/spins").replace("count: 1, sections: 2", "count: 3, sections: 2")
+        result = self.picklock("run", self.good("spinning", text))
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("fault_tolerance fail (library)", result.stdout)
+        self.assertIn("'s lock asked to be woken at once, for ever: a livelock", result.stdout)
+        kept = self.folder / "picklock-out" / "spinning" / "1" / "sim"
+        self.assertIn('"cause":"livelock"', (kept / "history.jsonl").read_text())
+        self.assertEqual(self.picklock("replay", kept / "run.bundle").returncode, 1)
+
+
+class Sweep(Command):
+    """Every single fault at every point of a lock's own protocol."""
+
+    def sweep(self, algorithm, *options):
+        return self.picklock("sweep", "--algorithm", algorithm, "--quiet", *options)
+
+    def test_a_right_lock_is_to_blame_for_nothing(self):
+        result = self.sweep("redlock")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("Nothing was found that the library is to blame for", result.stdout)
+        self.assertFalse((self.folder / "picklock-out" / "sweep").exists())
+
+    def test_wrong_locks_are_found_out(self):
+        for algorithm in ("no-drift", "wall-clock", "quorum-half", "no-cleanup", "extend-fail-unlocks"):
+            with self.subTest(algorithm=algorithm):
+                result = self.sweep(f"wrong/{algorithm}")
+                self.assertEqual(result.returncode, 1, result.stdout)
+                self.assertIn("The library is to blame in", result.stdout)
+
+    def test_what_is_found_is_left_as_a_scenario_that_reproduces_it(self):
+        self.sweep("wrong/no-recheck")
+        found = sorted((self.folder / "picklock-out" / "sweep").glob("*.yaml"))
+        self.assertGreater(len(found), 0)
+        for path in found:
+            result = self.picklock("run", path)
+            self.assertEqual(result.returncode, 0, result.stdout)
+            path.write_text(path.read_text().replace("wrong/no-recheck", "redlock"))
+            self.assertEqual(self.picklock("run", path).returncode, 1)
+
+    def test_the_points_are_those_of_the_protocol(self):
+        told = self.sweep("redlock", "--nodes", "5").stdout
+        self.assertIn("redlock, at each of 5 nodes: set, extend (2 times), delete", told)
+        told = self.sweep("single").stdout
+        self.assertIn("single, at each of 1 nodes: set", told)
+
+    def test_what_is_left_out_is_no_pass(self):
+        result = self.sweep("redlock", "--budget", "1ms")
+        self.assertEqual(result.returncode, 2, result.stdout)
+        self.assertIn("left out, there was no time", result.stdout)
+
+    def test_usage(self):
+        self.refused(self.picklock("sweep"), 4, "--adapter CMD or --algorithm NAME")
+        self.refused(self.picklock("sweep", "--algorithm", "nosuch"), 4, "nosuch: unknown")
+        self.refused(self.picklock("sweep", "--algorithm", "single", "--nodes", "0"), 4, "not a value")
 
 
 class BadScenarios(Command):
@@ -119,6 +223,35 @@ class BadScenarios(Command):
     def test_a_folder_named_like_a_file(self):
         (self.folder / "folder.yaml").mkdir()
         self.refused(self.picklock("run", self.folder / "folder.yaml"), 4)
+
+
+class Needs(Command):
+    """A scenario that asks for what the lock is not does not apply, which is no pass."""
+
+    RENEWING = GOOD.replace("lock:", "needs: [renew]\nlock:", 1)
+
+    def test_it_is_told_with_the_reason_and_nothing_is_met(self):
+        path = self.good("renewing", self.RENEWING)
+        result = self.picklock("run", path)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("does not apply: it does not renew by itself", result.stdout)
+        self.assertIn("1 do not apply; 0 runs", result.stdout)
+
+    def test_the_others_are_run(self):
+        result = self.picklock("run", self.good("renewing", self.RENEWING), self.good("plain"), "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([(line["type"], line["scenario"]) for line in lines],
+                         [("run", "plain"), ("apart", "renewing")])
+
+    def test_tap_skips_it(self):
+        result = self.picklock("run", self.good("renewing", self.RENEWING), "--tap")
+        self.assertIn("ok 1 - renewing # SKIP does not apply", result.stdout)
+        self.assertIn("1..1", result.stdout)
+
+    def test_an_unknown_need_is_corrected(self):
+        path = self.good("renewing", self.RENEWING.replace("[renew]", "[renw]", 1))
+        self.refused(self.picklock("run", path), 4, 'unknown need "renw"; did you mean "renew"?')
 
 
 class Runs(Command):
@@ -209,154 +342,6 @@ class Runs(Command):
         self.assertIn("blocked", result.stderr)
 
 
-class Histories(Command):
-    def kept(self, scenario="pause-after-granted"):
-        result = self.picklock("run", SCENARIOS / f"{scenario}.yaml", "--keep", "always")
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        return self.folder / "picklock-out" / scenario / "1" / "sim" / "history.jsonl"
-
-    def test_show_tells_the_story_and_ends_with_the_verdict(self):
-        path = self.kept()
-        result = self.picklock("show", path)
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("client 1", result.stdout)
-        self.assertIn("client 2", result.stdout)
-        self.assertEqual(result.stdout, self.picklock("show", path.parent).stdout.replace(
-            str(path.parent) + "/history.jsonl", str(path)))
-
-    def test_show_says_why_a_check_could_not_say(self):
-        path = self.good("vain", GOOD + "faults:\n  - {at: 15s, do: pause, target: client 1, for: 1s}\n")
-        self.assertEqual(self.picklock("run", path, "--keep", "always").returncode, 2)
-        result = self.picklock("show", self.folder / "picklock-out" / "latest")
-        self.assertEqual(result.returncode, 2, result.stderr)
-        self.assertIn("unknown: exercised: fault 1 of the scenario did not strike\n", result.stdout)
-
-    def test_words_of_a_history_do_nothing_to_a_terminal(self):
-        acts = "\\u001b]0;gone\\u0007\\u009b2J\\u202e\\n::error::x"
-        lines = ['{"format":"picklock-history","version":1,"scenario":"%s","library":"%s"}' % (acts, acts)]
-        for process in (1, 2):
-            for kind in ("invoke", "ok"):
-                lines.append('{"time":1,"process":%d,"type":"%s","f":"acquire","resource":"%s"}' % (process, kind, acts))
-        path = self.write("acts.jsonl", "\n".join(lines) + "\n")
-        bad = self.write("bad.jsonl", '{"format":"picklock-history","version":1,"resources":1}\n'
-                         '{"time":1,"process":1,"type":"invoke","f":"acquire","resource":"%s"}\n' % acts)
-        for arguments, code in ((("show", path), 1), (("check", path), 1),
-                                (("check", "--json", path), 1), (("check", bad), 4)):
-            result = self.picklock(*arguments)
-            told = result.stdout + result.stderr
-            self.assertEqual(result.returncode, code, told)
-            for acting in "\x1b\x07\x9b\u202e":
-                self.assertNotIn(acting, told, arguments)
-            self.assertNotIn("\n::error", told, arguments)
-            self.assertIn("gone", told, arguments)
-
-    def test_a_history_cut_in_the_middle_of_a_line_is_valid(self):
-        path = self.kept()
-        text = path.read_bytes()
-        cut = self.folder / "cut.jsonl"
-        cut.write_bytes(text[: len(text) - 20])
-        result = self.picklock("show", cut)
-        self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertIn("cut short", result.stdout)
-
-    def test_a_garbage_line_is_named(self):
-        path = self.kept()
-        lines = path.read_text().splitlines()
-        lines[7] = "{garbage"
-        broken = self.write("broken.jsonl", "\n".join(lines) + "\n")
-        for command in ("show", "check"):
-            self.refused(self.picklock(command, broken), 4, "broken.jsonl:8")
-
-    def test_replay_gives_the_same_history_and_verdict(self):
-        path = self.kept()
-        result = self.picklock("replay", path.parent, "--history", "again.jsonl")
-        self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertIn("the same history as recorded", result.stdout)
-        self.assertIn("the same verdict as recorded", result.stdout)
-        self.assertEqual((self.folder / "again.jsonl").read_bytes(), path.read_bytes())
-        self.assertLessEqual((path.parent / "run.bundle").stat().st_size, 4096)
-
-    def test_replay_says_where_the_runs_part_and_goes_on(self):
-        bundle = self.kept().parent / "run.bundle"
-        text = bundle.read_text()
-        bundle.write_text(text.replace("hold: ", "hold: 1"))
-        result = self.picklock("replay", bundle)
-        self.assertIn(result.returncode, (0, 1, 4), result.stderr)
-        self.assertNotIn("the same history as recorded", result.stdout)
-
-    def test_a_bundle_that_was_cut_or_is_none_is_refused(self):
-        bundle = self.kept().parent / "run.bundle"
-        text = bundle.read_text()
-        for cut in (10, len(text) // 3, len(text) - 20):
-            bundle.write_text(text[:cut])
-            self.refused(self.picklock("replay", bundle), 4, "run.bundle")
-        bundle.write_text(text.replace("picklock-bundle 1", "picklock-bundle 9"))
-        self.refused(self.picklock("replay", bundle), 4, "run.bundle")
-
-    def test_converting_there_and_back_keeps_the_verdict(self):
-        path = self.kept()
-        self.assertEqual(self.picklock("convert", path, "one.edn").returncode, 0)
-        self.assertEqual(self.picklock("convert", "one.edn", "two.jsonl.zst").returncode, 0)
-        self.assertEqual(self.picklock("convert", "two.jsonl.zst", "three.edn").returncode, 0)
-
-        def operations(name):
-            lines = (self.folder / name).read_text().splitlines()
-            return [line.split(", ", 1)[1] for line in lines if "{" in line]
-
-        self.assertGreater(len(operations("one.edn")), 10)
-        self.assertIn(":start-pause", (self.folder / "one.edn").read_text())
-        self.assertEqual(operations("one.edn"), operations("three.edn"))
-        for name in (path, "one.edn", "two.jsonl.zst"):
-            result = self.picklock("check", "--model", "lease", name)
-            self.assertEqual(result.returncode, 0, result.stdout)
-
-    def test_processes_are_counted_as_the_file_counts_them(self):
-        path = self.kept("restart-forgets")
-        self.picklock("convert", path, "own.edn")
-        foreign = (self.folder / "own.edn").read_text().split("\n", 1)[1]
-        self.write("foreign.edn", foreign.replace(":process 1", ":process 0").replace(":process 2", ":process 1"))
-        for name, models in ((path, ["--model", "lease"]), (path, []), ("own.edn", ["--model", "lease"]), ("own.edn", [])):
-            said = self.picklock("check", name, *models).stdout
-            self.assertIn("process 2 acquire", said)
-            self.assertNotIn("process 0", said)
-        self.assertIn("process 0 acquire", self.picklock("check", "foreign.edn", "--model", "lease").stdout)
-        for name in (path, "own.edn"):
-            said = self.picklock("show", name).stdout
-            self.assertIn("client 2", said)
-            self.assertNotIn("process", said)
-        said = self.picklock("show", "foreign.edn").stdout
-        self.assertIn("Process 0 was granted", said)
-        self.assertNotIn("client", said)
-
-    def test_a_history_by_hand_is_judged(self):
-        lines = ['{"format":"picklock-history","version":1}']
-        for time, process, kind, f in ((1, 1, "invoke", "acquire"), (2, 1, "ok", "acquire"),
-                                       (3, 2, "invoke", "acquire"), (4, 2, "ok", "acquire")):
-            lines.append(json.dumps({"time": time, "process": process, "type": kind, "f": f, "resource": "r0"}))
-        path = self.write("double.jsonl", "\n".join(lines) + "\n")
-        for model in ("mutex", "owner"):
-            result = self.picklock("check", "--model", model, path)
-            self.assertEqual(result.returncode, 1, result.stdout)
-            self.assertIn("line 2", result.stdout)
-            self.assertIn("line 4", result.stdout)
-        result = subprocess.run([PICKLOCK, "check", "--model", "semaphore", "--permits", "2", "-"],
-                                input=path.read_text(), text=True, capture_output=True, cwd=self.folder)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-
-    def test_stop_at_first_ends_the_run_at_the_violation(self):
-        path = SCENARIOS / "pause-after-granted.yaml"
-        whole = json.loads(self.picklock("run", path, "--json").stdout)
-        short = json.loads(self.picklock("run", path, "--json", "--stop-at-first").stdout)
-        self.assertLess(short["events"], whole["events"])
-        self.assertEqual(short["checks"]["section_exclusion"]["verdict"], "fail")
-
-    def test_a_missing_history(self):
-        for command in ("show", "check"):
-            result = self.picklock(command, "nowhere.jsonl")
-            self.assertIn(result.returncode, (3, 4))
-            self.assertIn("nowhere.jsonl", result.stderr)
-
-
 class Lists(Command):
     def test_everything_can_be_listed(self):
         for kind, word in (("checks", "exclusion"), ("faults", "pause"), ("algorithms", "redlock"),
@@ -389,6 +374,60 @@ class Lists(Command):
         self.assertEqual(self.picklock("clean").returncode, 0)
 
 
+class Doctor(Command):
+    def doctor(self, program):
+        path = self.write("redis-server", program)
+        path.chmod(0o755)
+        started = time.monotonic()
+        result = self.picklock("doctor", env={**os.environ, "PATH": f"{self.folder}:/usr/bin:/bin"})
+        self.assertLess(time.monotonic() - started, 40)
+        self.assertEqual(result.returncode, 3, result.stdout)
+        return [line for line in result.stdout.splitlines() if " redis-server " in line][0]
+
+    def test_a_server_that_hangs_is_broken_and_doctor_does_not_hang(self):
+        line = self.doctor("#!/bin/sh\nexec sleep 1000\n")
+        self.assertTrue(line.startswith("BROKEN"), line)
+        self.assertIn("does not answer", line)
+
+    def test_a_server_that_fails_is_broken_and_not_missing(self):
+        line = self.doctor("#!/bin/sh\necho cannot open shared object >&2\nexit 1\n")
+        self.assertTrue(line.startswith("BROKEN"), line)
+
+    def test_a_version_that_cannot_work_is_refused_and_shown_without_being_obeyed(self):
+        line = self.doctor("#!/bin/sh\nprintf 'Redis server v=3.2.1 \\033[2J sha=0\\n'\n")
+        self.assertTrue(line.startswith("BROKEN"), line)
+        self.assertIn("5 or newer", line)
+        self.assertNotIn("\033", line)
+
+    def test_a_missing_server_is_missing(self):
+        result = self.picklock("doctor", env={**os.environ, "PATH": str(self.tools())})
+        self.assertEqual(result.returncode, 3, result.stdout)
+        self.assertIn("MISSING  redis-server", result.stdout)
+
+    def tools(self):
+        folder = self.folder / "tools"
+        folder.mkdir()
+        for name in ("timeout", "sh"):
+            (folder / name).symlink_to(f"/usr/bin/{name}")
+        return folder
+
+
+class Large(Command):
+    def test_a_world_that_is_too_large_is_the_environments(self):
+        path = self.write("big.yaml", """\
+version: 1
+name: big
+lock: {algorithm: redlock}
+nodes: {count: 16}
+clients: {count: 10000, resources: 1024}
+expect: {exclusion: pass}
+""")
+        result = self.picklock("run", path)
+        self.assertEqual(result.returncode, 3, result.stdout)
+        self.assertIn("10000 clients, 16 nodes and 1024 names need", result.stdout)
+        self.assertIn("GiB", result.stdout)
+
+
 class Docs(Command):
     def test_every_command_and_option_has_its_line(self):
         page = (ROOT / "docs" / "COMMAND.md").read_text()
@@ -412,143 +451,5 @@ class Docs(Command):
             self.assertIn(f"\n| {code} |", page)
 
 
-def leftovers(marker):
-    """Processes whose environment names this folder."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit() and int(entry) != os.getpid():
-            try:
-                with open(f"/proc/{entry}/environ", "rb") as file:
-                    environment = file.read()
-                with open(f"/proc/{entry}/stat") as file:
-                    state = file.read().rsplit(")", 1)[1].split()[0]
-            except OSError:
-                continue
-            if marker.encode() in environment and state != "Z":
-                found.append(int(entry))
-    return found
-
-
-def wait_for(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    return None
-
-
-LONG = GOOD.replace("sections: 2", "sections: 1000").replace("hold: 1ms", "hold: 50ms").replace(
-    "duration: 20s", "duration: 60s")
-
-
-class Endings(Command):
-    def start(self, *more, processes=6):
-        path = self.good("long", LONG)
-        process = subprocess.Popen([PICKLOCK, "run", path, "--world", "real", *more], cwd=self.folder,
-                                   env={**os.environ, "PICKLOCK_TEST": str(self.folder)},
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.stderr.close)
-        self.assertTrue(wait_for(lambda: len(leftovers(str(self.folder))) >= processes),
-                        "it never started")
-        return process
-
-    def test_ctrl_c_is_130_and_leaves_nothing(self):
-        process = self.start()
-        process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=20), 130)
-        self.assertIn("interrupted", process.stderr.read())
-        self.assertEqual(leftovers(str(self.folder)), [])
-        self.assertFalse((self.folder / "picklock-out" / ".running").exists())
-
-    def test_ctrl_c_in_its_first_moments_leaves_nothing(self):
-        for processes in (2, 3, 4, 5) * 3:
-            process = self.start(processes=processes)
-            process.send_signal(signal.SIGINT)
-            self.assertEqual(process.wait(timeout=20), 130)
-            self.assertEqual(leftovers(str(self.folder)), [])
-            self.assertFalse((self.folder / "picklock-out" / ".running").exists())
-
-    def test_nothing_outlives_a_kill_9_of_picklock(self):
-        process = self.start()
-        process.kill()
-        process.wait()
-        self.assertTrue(wait_for(lambda: not leftovers(str(self.folder)), 10), leftovers(str(self.folder)))
-        self.assertEqual(self.picklock("clean").returncode, 0)
-        self.assertFalse((self.folder / "picklock-out" / ".running").exists())
-
-    def test_nothing_outlives_a_kill_9_of_the_process_of_the_run(self):
-        process = self.start()
-        with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
-            child = int(file.read().split()[0])
-        os.kill(child, signal.SIGKILL)
-        self.assertEqual(process.wait(timeout=20), 3, process.stdout.read())
-        self.assertTrue(wait_for(lambda: not leftovers(str(self.folder)), 10), leftovers(str(self.folder)))
-
-    def test_two_at_once_do_not_meet(self):
-        path = self.good("one")
-        both = [subprocess.Popen([PICKLOCK, "run", path, "--world", "real", "--keep", "always"], cwd=self.folder,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(2)]
-        for process in both:
-            output, _ = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, 0, output)
-
-    def environment_fails(self, *words, **options):
-        """One sentence that holds all these words, exit 3, and nothing left running."""
-        marker = {**os.environ, **options.pop("env", {}), "PICKLOCK_TEST": str(self.folder)}
-        result = self.picklock("run", self.good("one"), "--world", "real", env=marker, **options)
-        self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
-        lines = [line for line in result.stdout.splitlines() if all(word in line for word in words)]
-        self.assertEqual(len(lines), 1, result.stdout + result.stderr)
-        self.assertNotIn("fail (", result.stdout)
-        self.assertEqual(leftovers(str(self.folder)), [])
-        self.assertFalse((self.folder / "picklock-out" / ".running").exists())
-        return result
-
-    def server(self, program):
-        """A redis-server of our own, in front of the real one."""
-        path = self.write("redis-server", program.replace("REAL", shutil.which("redis-server")))
-        path.chmod(0o755)
-        return {"PATH": f"{self.folder}:{os.environ['PATH']}"}
-
-    def test_a_taken_port_is_one_sentence_and_leaves_nothing(self):
-        # picklock asks the kernel for free ports, so the thief must come between the two: the
-        # server's program takes the port that it was given, and then becomes the server.
-        thief = self.server("#!" + sys.executable + """
-import os, socket, sys
-thief = socket.socket()
-thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-thief.bind(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])))
-thief.listen()
-thief.set_inheritable(True)
-os.execv("REAL", sys.argv)
-""")
-        result = self.environment_fails("redis-server of node 1", "Address already in use", env=thief)
-        logs = self.folder / "picklock-out" / "one" / "1" / "real"
-        self.assertIn(f"logs:  {logs.relative_to(self.folder)}", result.stdout)
-        self.assertIn("Address already in use", (logs / "node-1.log").read_text())
-
-    def test_a_server_that_will_not_start_is_one_sentence(self):
-        refuses = self.server("#!/bin/sh\necho no licence for this machine\nexit 7\n")
-        self.environment_fails("redis-server of node 1", "exit code 7", "no licence for this machine",
-                               env=refuses)
-
-    def test_too_few_open_files_are_told_before_a_lock_is_blamed(self):
-        limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
-        self.environment_fails("open files", "may have 48", "ulimit -Hn", preexec_fn=limit)
-        self.assertFalse((self.folder / "picklock-out" / "one").exists())
-
-    def test_a_missing_redis_server_is_an_environment_error(self):
-        result = self.picklock("run", self.good("one"), "--world", "real",
-                               env={**os.environ, "PATH": str(self.folder)})
-        self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
-        self.assertIn("redis-server", result.stdout + result.stderr)
-
-
 if __name__ == "__main__":
-    outcome = unittest.main(verbosity=1, exit=False).result
-    failed = len(outcome.failures) + len(outcome.errors)
-    print(f"{outcome.testsRun - failed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    main()

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "checker/linear/file.h"
 #include "history/foreign.h"
+#include "history/guess.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ASSERT(file >= 0);
     ASSERT(write(file, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    struct history_map guessed;
+    bool told = history_map_guess(path, &guessed);
+    ASSERT(!told || guessed.preset[0] != '\0');
     struct linear_report report;
     struct result result = linear_check_file(path, &readers, &options, &report, &why);
     ASSERT(result_failed(result) == (why.length > 0));

@@ -3,7 +3,9 @@
 
 #include <criterion/criterion.h>
 #include <glob.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CORPUS_MAX = 400, CORPUS_TOLD_BYTES = 1 << 14 };
 
@@ -13,6 +15,7 @@ static void corpus_find(void)
 {
     cr_assert_eq(glob("scenarios/*.yaml", 0, NULL, &corpus), 0, "run from the top folder");
     cr_assert_eq(glob("scenarios/*/*.yaml", GLOB_APPEND, NULL, &corpus), 0);
+    cr_assert_eq(glob("scenarios/*/*/*.yaml", GLOB_APPEND, NULL, &corpus), 0);
     cr_assert_lt(corpus.gl_pathc, CORPUS_MAX);
 }
 
@@ -72,4 +75,85 @@ Test(corpus, wrong_locks_are_expected_to_be_caught_and_blamed)
         }
         cr_assert(blamed, "%s", scenario->path);
     }
+}
+
+static bool corpus_of_libraries(const struct scenario *scenario)
+{
+    return strncmp(scenario->path, "scenarios/library/", strlen("scenarios/library/")) == 0;
+}
+
+/* What a maintainer reads in the table: the first sentence, beside the name. */
+Test(corpus, scenarios_for_libraries_begin_with_a_short_sentence)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < corpus.gl_pathc; i++) {
+        const struct scenario *scenario = corpus_read(i);
+        const char *stop = strstr(scenario->about, ". ");
+        size_t bytes = stop != NULL ? (size_t)(stop - scenario->about) : strlen(scenario->about);
+        count += corpus_of_libraries(scenario) ? 1 : 0;
+        cr_assert(!corpus_of_libraries(scenario) || bytes <= 80, "%s", scenario->path);
+    }
+    cr_assert_gt(count, 100);
+}
+
+/* A lock for one node is tried on one, any other on several; each takes a ttl of 1 s. */
+Test(corpus, scenarios_for_libraries_say_in_their_names_for_how_many_nodes_they_are)
+{
+    for (size_t i = 0; i < corpus.gl_pathc; i++) {
+        const struct scenario *scenario = corpus_read(i);
+        if (!corpus_of_libraries(scenario)) {
+            continue;
+        }
+        const char *prefix = scenario->node_count == 1 ? "one-" : "many-";
+        cr_assert_eq(strncmp(scenario->name, prefix, strlen(prefix)), 0, "%s", scenario->path);
+        cr_assert_eq(scenario->lock.ttl_ns, 1000000000, "%s", scenario->path);
+    }
+}
+
+static bool strikes(const struct scenario *scenario, enum fault_kind kind)
+{
+    for (size_t i = 0; i < scenario->fault_count; i++) {
+        if (scenario->faults[i].kind == kind) {
+            return true;
+        }
+    }
+    return (scenario->random.kinds >> kind & 1u) != 0;
+}
+
+/* Whatever can go wrong for a library is tried on it. */
+Test(corpus, every_kind_of_fault_is_tried_on_libraries)
+{
+    for (int kind = FAULT_NONE + 1; kind < FAULT_KINDS; kind++) {
+        bool tried = false;
+        for (size_t i = 0; i < corpus.gl_pathc && !tried; i++) {
+            const struct scenario *scenario = corpus_read(i);
+            tried = corpus_of_libraries(scenario) && strikes(scenario, (enum fault_kind)kind);
+        }
+        cr_assert(tried, "%s", fault_kind_name((enum fault_kind)kind));
+    }
+}
+
+/* Each file for a wrong lock has its twin: the same done to the right one, which breaks nothing. */
+Test(corpus, every_wrong_lock_has_a_twin_that_the_library_is_not_blamed_for)
+{
+    size_t twins = 0;
+    size_t wrong = 0;
+    for (size_t i = 0; i < corpus.gl_pathc; i++) {
+        const struct scenario *scenario = corpus_read(i);
+        wrong += strncmp(scenario->algorithm, "wrong/", 6) == 0 ? 1 : 0;
+        if (strstr(scenario->path, "/twins/") == NULL) {
+            continue;
+        }
+        char path[SCENARIO_TEXT_BYTES];
+        size_t name = strlen(scenario->name) - strlen("-twin");
+        (void)snprintf(path, sizeof path, "scenarios/wrong/%.*s.yaml", (int)name, scenario->name);
+        cr_assert_eq(access(path, R_OK), 0, "%s", path);
+        cr_assert_neq(strncmp(scenario->algorithm, "wrong/", 6), 0, "%s", scenario->path);
+        for (size_t k = 0; k < scenario->expect_count; k++) {
+            cr_assert_str_neq(scenario->expects[k].blame, "library", "%s", scenario->path);
+        }
+        twins++;
+    }
+    cr_assert_gt(twins, 18);
+    cr_assert_eq(twins, wrong);
 }

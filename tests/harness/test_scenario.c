@@ -72,7 +72,8 @@ Test(scenario, what_is_left_out_has_its_default)
     cr_assert_eq(scenario->lock.retry_count, 3);
     cr_assert_eq(scenario->fault_count, 0);
     cr_assert(!scenario->random.present);
-    cr_assert(!scenario->leave_on_lost);
+    cr_assert_eq(scenario->on_lost, ON_LOST_FINISH);
+    cr_assert_eq(scenario->releases, 1);
 }
 
 Test(scenario, single_has_one_node_by_itself)

@@ -26,6 +26,7 @@ static void assert_same(const struct scenario *a, const struct scenario *b)
     struct scenario *both[] = {&left, &right};
     for (int i = 0; i < 2; i++) {
         memset(both[i]->path, 0, sizeof both[i]->path);
+        both[i]->expect_line = 0;
         for (size_t k = 0; k < SCENARIO_FAULTS_MAX; k++) {
             both[i]->faults[k].line = 0;
             both[i]->faults[k].column = 0;
@@ -91,6 +92,13 @@ Test(scenario_print, every_fault_is_read_back)
               "  - {on: node 1 before set, do: delay_command, delay: 2s, for: 3s}\n");
     cr_assert(!result_failed(parsed->result), "%s", parsed->told);
     cr_assert_eq(parsed->scenario.fault_count, 21);
+    assert_round_trip(&parsed->scenario);
+}
+
+Test(scenario_print, needs_are_read_back)
+{
+    const struct parsed *parsed = parse(HEAD "needs: [validity, several]\n");
+    cr_assert_eq(parsed->scenario.needs, 1u << DECLARES_VALIDITY | 1u << DECLARES_SEVERAL);
     assert_round_trip(&parsed->scenario);
 }
 

@@ -176,6 +176,9 @@ static const struct history_header full_header = {
     .store_count = 1,
     .thread_count = 2,
     .renew_every_ns = 333000000,
+    .server = "redis 7.0.15",
+    .sites = "node 1 at n1:7700",
+    .clock_bound_ns = 57000,
     .unwatched = "node 1 refuses \"MONITOR\"",
     .value_check = true,
 };

@@ -102,3 +102,73 @@ Test(dialect, an_attempt_is_marked_and_so_is_the_reply_that_decides)
     lock_step(&lock, &(struct lock_event){.type = LOCK_EVENT_RELEASE}, &effects);
     cr_assert_eq(effects.marks, 0, "a release asks for no key");
 }
+
+Test(dialect, what_takes_a_key_asks_and_what_gives_it_free_frees)
+{
+    static const bool asks[LOCK_VERBS] = {
+        [LOCK_VERB_SET] = true, [LOCK_VERB_SET_ABSENT] = true, [LOCK_VERB_SET_PRESENT] = true};
+    static const bool frees[LOCK_VERBS] = {[LOCK_VERB_DELETE] = true,
+                                           [LOCK_VERB_DELETE_COMPARE] = true,
+                                           [LOCK_VERB_FLUSH] = true,
+                                           [LOCK_VERB_CLOSE_SESSION] = true};
+    for (uint32_t verb = 0; verb < LOCK_VERBS; verb++) {
+        cr_assert_eq(lock_verb_asks((enum lock_verb)verb), asks[verb], "verb %u", verb);
+        cr_assert_eq(lock_verb_frees((enum lock_verb)verb), frees[verb], "verb %u", verb);
+    }
+}
+
+/* How many commands go out when a node answers LONG_FORM to the release of `form`. */
+static uint32_t sent_after_long_form(uint32_t kind, uint32_t form)
+{
+    lock_begin("redlock");
+    struct lock_event reply = {.type = LOCK_EVENT_REPLY, .command = effects.list[0].command};
+    reply.reply.type = LOCK_REPLY_YES;
+    lock_step(&lock, &reply, &effects);
+    lock_step(&lock, &(struct lock_event){.type = LOCK_EVENT_RELEASE}, &effects);
+    reply.command = effects.list[0].command;
+    cr_assert_eq(reply.command.kind, REDIS_COMPARE_DELETE);
+    reply.command.kind = kind;
+    reply.command.form = form;
+    reply.reply.type = LOCK_REPLY_LONG_FORM;
+    lock_step(&lock, &reply, &effects);
+    uint32_t sent = 0;
+    for (uint32_t i = 0; i < effects.count; i++) {
+        sent += effects.list[i].type == LOCK_EFFECT_SEND ? 1 : 0;
+    }
+    return sent;
+}
+
+Test(dialect, the_long_form_is_sent_once_and_only_where_there_is_one)
+{
+    cr_assert_eq(sent_after_long_form(REDIS_COMPARE_DELETE, LOCK_FORM_SHORT), 1);
+    cr_assert_eq(sent_after_long_form(REDIS_COMPARE_DELETE, LOCK_FORM_LONG), 0,
+                 "a node that says so of the long form too is not asked for ever");
+    cr_assert_eq(sent_after_long_form(REDIS_DELETE, LOCK_FORM_SHORT), 0, "DEL has no other form");
+}
+
+Test(dialect, a_lease_that_ran_out_is_not_at_rest_before_it_was_released)
+{
+    lock_begin("redlock");
+    cr_assert_not(lock_at_rest(&lock));
+    struct lock_event reply = {.type = LOCK_EVENT_REPLY, .command = effects.list[0].command};
+    reply.reply.type = LOCK_REPLY_YES;
+    lock_step(&lock, &reply, &effects);
+    struct lock_event timer = {.type = LOCK_EVENT_TIMER, .now_ns = lock.until_ns};
+    lock_step(&lock, &timer, &effects);
+    cr_assert_eq(lock.state, LOCK_STATE_SPENT);
+    cr_assert_eq(lock.wake_ns, TIME_NEVER);
+    cr_assert_not(lock_at_rest(&lock));
+}
+
+Test(dialect, a_value_is_the_first_twenty_bytes_that_were_drawn)
+{
+    struct lock_config config = player_config("redlock", 1);
+    lock_init(&lock, &config);
+    struct lock_event acquire = {.type = LOCK_EVENT_ACQUIRE,
+                                 .random = {UINT64_C(0x0706050403020100),
+                                            UINT64_C(0x0f0e0d0c0b0a0908), UINT64_C(0x13121110), 0}};
+    lock_step(&lock, &acquire, &effects);
+    for (uint8_t i = 0; i < LOCK_VALUE_BYTES; i++) {
+        cr_assert_eq(lock.value.bytes[i], i);
+    }
+}

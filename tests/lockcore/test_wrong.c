@@ -162,7 +162,15 @@ Test(wrong, every_wrong_lock_has_its_transcript_and_its_source)
         cr_assert(lock_algorithm_find(algorithm->name, &found));
         cr_assert_eq(found, i);
     }
-    cr_assert_eq(wrong_count, 18);
+    cr_assert_eq(wrong_count, 19);
     lock_algorithm_index index;
     cr_assert(!lock_algorithm_find("redlok", &index));
+}
+
+Test(wrong, spins_asks_to_be_woken_at_a_time_that_has_passed)
+{
+    struct lock_config config = player_config("wrong/spins", 1);
+    play_wrong(&config, "redlock",
+               "5ms acquire       => send 0 set v1 10000ms; wake 55ms\n"
+               "6ms reply 0 nil => send 0 compare-delete v1; wake 5ms\n");
 }

@@ -104,7 +104,7 @@ static void links_make(bool fake_clock)
     if (!links_learns) {
         cr_assert(keys_pattern(links.keys, "{resource}"));
     }
-    LINKS_MUST(keys_watch(links.keys, 0, (uint16_t)links.node.port, &links_why));
+    LINKS_MUST(keys_watch(links.keys, 0, node_address(&links.node), &links_why));
     cr_assert_eq(uv_loop_init(&links.loop), 0);
     struct proxy_options options = {
         .client_count = LINKS_CLIENTS,
@@ -115,7 +115,7 @@ static void links_make(bool fake_clock)
                          : (struct proxy_callbacks){NULL, links_arrival, links_reply},
         .seed = 1};
     LINKS_MUST(proxy_start(&links.loop, &options, &links.proxy, &links_why));
-    proxy_node_set(links.proxy, 0, (uint16_t)links.node.port);
+    proxy_node_set(links.proxy, 0, node_address(&links.node));
 }
 
 static inline void links_begin(void)

@@ -13,8 +13,9 @@
 enum { STORY_EVENTS_MAX = 200000 };
 
 struct story {
-    struct recorder recorder; /* first: the recorder is the story */
-    const char *adapter;      /* set before by who wants somebody else's lock; else NULL */
+    struct recorder recorder;                        /* first: the recorder is the story */
+    void (*seen)(const struct history_event *event); /* set before, or NULL: told of each */
+    const char *adapter; /* set before by who wants somebody else's lock; else NULL */
     struct plan plan;
     struct history_header header;
     struct result result;
@@ -26,6 +27,9 @@ struct story {
 static inline void story_event(struct recorder *recorder, const struct history_event *event)
 {
     struct story *story = (struct story *)recorder;
+    if (story->seen != NULL) {
+        story->seen(event);
+    }
     if (story->count < STORY_EVENTS_MAX) {
         story->events[story->count++] = *event;
     }
@@ -35,6 +39,20 @@ static inline bool story_should_stop(struct recorder *recorder)
 {
     (void)recorder;
     return false;
+}
+
+/* Nodes under agents, where tests/cluster/run.py has some: each fault is tried on them as well. */
+static inline const struct cluster *story_cluster(void)
+{
+    static struct cluster cluster;
+    char memory[WHY_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    const char *path = getenv("PICKLOCK_CLUSTER");
+    if (path == NULL) {
+        return NULL;
+    }
+    cr_assert(!result_failed(cluster_read(path, &cluster, &why)), "%s", why.data);
+    return &cluster;
 }
 
 static inline void story_run(struct story *story, const char *lines, uint64_t seed)
@@ -50,7 +68,8 @@ static inline void story_run(struct story *story, const char *lines, uint64_t se
     struct place place;
     place_make(&place);
     struct text why = text_over(story->why, sizeof story->why);
-    struct world_options options = {.run_directory = place.path, .adapter = story->adapter};
+    struct world_options options = {
+        .run_directory = place.path, .adapter = story->adapter, .cluster = story_cluster()};
     story->recorder = (struct recorder){.event = story_event, .should_stop = story_should_stop};
     story->count = 0;
     scenario_plan(&scenario, seed, 1000000, &story->plan);

@@ -16,6 +16,9 @@ static struct {
     int32_t failed_client;
     char why[WHY_BYTES];
     char library[HISTORY_NAME_BYTES];
+    struct adapter_declaration said;
+    struct adapter_clocks clocks;
+    int clocks_told;
     struct store_cell cell;
     uint32_t count;
     struct history_event records[RECORDS_MAX];
@@ -25,12 +28,13 @@ static struct {
     uint32_t passes[PROBE_POINTS];
 } trial;
 
-static void on_ready(void *data, int32_t client, const char *library)
+static void on_ready(void *data, int32_t client, const struct adapter_declaration *declaration)
 {
     (void)data;
     (void)client;
     trial.ready++;
-    (void)snprintf(trial.library, sizeof trial.library, "%s", library);
+    trial.said = *declaration;
+    (void)snprintf(trial.library, sizeof trial.library, "%s", declaration->library);
 }
 
 static void on_record(void *data, const struct history_event *event)
@@ -64,6 +68,14 @@ static void on_done(void *data, int32_t client)
     (void)data;
     (void)client;
     trial.done++;
+}
+
+static void on_clocks(void *data, int32_t client, const struct adapter_clocks *clocks)
+{
+    (void)data;
+    (void)client;
+    trial.clocks = *clocks;
+    trial.clocks_told++;
 }
 
 static void on_failed(void *data, int32_t client, const char *why)
@@ -121,7 +133,8 @@ static void trial_begin(const char *command, int64_t silence_ns)
         .run_directory = links.place.path,
         .silence_ns = silence_ns,
         .probes_watched = &trial.watched,
-        .callbacks = {NULL, on_ready, on_record, on_store, on_probe, on_done, on_failed},
+        .callbacks = {NULL, on_ready, on_record, on_store, on_probe, on_done, on_clocks, NULL,
+                      on_failed},
     };
     LINKS_MUST(adapter_start(&options, &trial.adapter, &links_why));
     while (trial.ready < 2 && !trial.failed) {
@@ -199,19 +212,19 @@ static void fails_with(const char *mode, const char *const expected[], int64_t s
 
 Test(adapter, garbage_is_named_with_its_line)
 {
-    const char *const expected[] = {"client 1", "line 2", "I am not JSON", "JSON object", NULL};
+    const char *const expected[] = {"client 1", "line 5", "I am not JSON", "JSON object", NULL};
     fails_with("garbage", expected, 10 * NS_PER_S);
 }
 
 Test(adapter, silence_is_named_with_the_line_that_did_not_come)
 {
-    const char *const expected[] = {"client 1", "silent", "line 2", NULL};
-    fails_with("silent", expected, NS_PER_S);
+    const char *const expected[] = {"client 1", "silent", "line 5", NULL};
+    fails_with("silent", expected, 5 * NS_PER_S);
 }
 
 Test(adapter, death_is_named_with_the_last_words)
 {
-    const char *const expected[] = {"client 1", "line 1",         "exit code 7",
+    const char *const expected[] = {"client 1", "line 4",         "exit code 7",
                                     "died",     "the last words", NULL};
     fails_with("die", expected, 10 * NS_PER_S);
 }
@@ -224,13 +237,13 @@ Test(adapter, death_at_the_start_is_named)
 
 Test(adapter, an_answer_to_nothing_is_named)
 {
-    const char *const expected[] = {"line 2", "not open", NULL};
+    const char *const expected[] = {"line 5", "not open", NULL};
     fails_with("wrong-id", expected, 10 * NS_PER_S);
 }
 
 Test(adapter, an_endless_line_is_named)
 {
-    const char *const expected[] = {"line 2", "longer than", NULL};
+    const char *const expected[] = {"line 5", "longer than", NULL};
     fails_with("long-line", expected, 10 * NS_PER_S);
 }
 
@@ -312,6 +325,7 @@ Test(adapter, a_slow_client_hears_late_and_its_lease_ends_when_it_would)
     cr_assert_not_null(granted);
     cr_assert_geq(granted->time_ns - asked->time_ns, 30 * NS_PER_MS);
     cr_assert_lt(granted->until_ns, links.events[0].until_ns, "inside the key's life");
+    cr_assert_gt(adapter_slow_stops(trial.adapter, 0), 0, "its process stood still, too");
 }
 
 Test(adapter, a_killed_client_is_gone_and_its_key_stays)
@@ -321,4 +335,128 @@ Test(adapter, a_killed_client_is_gone_and_its_key_stays)
     adapter_kill(trial.adapter, 0);
     cr_assert_eq(process_state(pid), 0, "reaped");
     cr_assert(links_node_has("r0"));
+}
+
+/* ---- what a library says of itself ----------------------------------------------------------- */
+
+static void run_bad(const char *words)
+{
+    char command[512];
+    (void)snprintf(command, sizeof command, "python3 tests/adapters/bad.py %s", words);
+    trial_begin(command, 10 * NS_PER_S);
+    if (!trial.failed) {
+        adapter_begin(trial.adapter, 0);
+    }
+    while (!trial.failed && trial.done == 0) {
+        links_turn();
+    }
+}
+
+static const struct {
+    const char *words;
+    const char *told;
+} slips[] = {
+    {"init '{\"features\":[\"magic\"]}'", "\"features\" must be a list of different words of: val"},
+    {"init '{\"features\":[\"wait\",\"wait\"]}'", "\"features\" must be a list of different words"},
+    {"init '{\"features\":\"wait\"}'", "\"features\" must be a list"},
+    {"init '{\"owner\":\"me\"}'", "\"owner\" must be process, thread or object"},
+    {"init '{\"drift_factor\":1}'", "\"drift_factor\" must be a number from 0 to below 1"},
+    {"init '{\"nodes\":3}'", "\"nodes\" must be 1 or \"N\""},
+    {"init '{\"keys\":[\"lock\"]}'", "\"keys\" must be a list of at most 8 names that have"},
+    {"init '{\"renew_every_ms\":5}'", "\"renew_every_ms\" is given, but not the feature renew"},
+    {"init '{\"features\":[\"reentrant\"],\"owner\":\"object\"}'", "contradict each other"},
+    {"init '{\"fetures\":[]}'",
+     "\"fetures\" is no member of an answer: did you mean \"features\"?"},
+    {"other-for-each", "says of its library what another client's does not"},
+    {"twice", "not open: 1 was answered before"},
+    {"grant '{\"id\":77}'", "not open: 77 was never made"},
+    {"grant '{\"at_ms\":1}'", "at_ms without the feature clock"},
+    {"grant '{\"validity_ms\":null}' '{\"features\":[\"validity\"]}'",
+     "line 2 of its output grants without validity_ms, although the library declares validity"},
+    {"grant '{}' '{\"features\":[\"validity\",\"fence\"]}'", "grants without a fence"},
+    {"no-wall '' '{\"features\":[\"clock\"]}'", "op clock was not answered with"},
+    {"at-never '' '{\"features\":[\"clock\"]}'", "before it was asked or after it answered"},
+};
+
+/* One process a test: the suite's end takes down what one trial began. */
+#define SLIP(number)                                                                               \
+    Test(adapter, what_it_says_must_hold_##number)                                                 \
+    {                                                                                              \
+        run_bad(slips[number].words);                                                              \
+        cr_assert(trial.failed, "%s", slips[number].words);                                        \
+        cr_assert_not_null(strstr(trial.why, "adapter of client "), "%s", trial.why);              \
+        cr_assert_not_null(strstr(trial.why, slips[number].told), "%s", trial.why);                \
+    }
+SLIP(0)
+SLIP(1)
+SLIP(2)
+SLIP(3)
+SLIP(4)
+SLIP(5)
+SLIP(6)
+SLIP(7)
+SLIP(8)
+SLIP(9)
+SLIP(10)
+SLIP(11)
+SLIP(12)
+SLIP(13)
+SLIP(14)
+SLIP(15)
+SLIP(16)
+SLIP(17)
+_Static_assert(sizeof slips / sizeof slips[0] == 18, "each has its test");
+
+Test(adapter, what_a_library_declares_is_handed_on)
+{
+    run_bad("init '{\"features\":[\"validity\",\"renew\",\"loss_notice\",\"clock\"],"
+            "\"renew_every_ms\":333.5,\"owner\":\"thread\",\"drift_factor\":0.02,\"nodes\":1,"
+            "\"keys\":[\"lock:{resource}\"],\"flavour\":\"sweet\"}'");
+    cr_assert_not(trial.failed, "%s", trial.why);
+    cr_assert(trial.said.said && trial.said.clock && trial.said.has_drift && trial.said.one_node);
+    cr_assert_eq(trial.said.declares,
+                 1 << DECLARES_VALIDITY | 1 << DECLARES_RENEW | 1 << DECLARES_NOTICE);
+    cr_assert_eq(trial.said.renew_every_ns, 333500000);
+    cr_assert_eq(trial.said.ownership, OWNERSHIP_THREAD);
+    cr_assert_eq(trial.said.drift_ppm, 20000);
+    cr_assert_str_eq(trial.said.patterns[0], "lock:{resource}");
+}
+
+/* ---- when a promise was computed ------------------------------------------------------------- */
+
+Test(adapter, a_promise_counts_from_some_moment_of_its_call)
+{
+    run_bad("good");
+    const struct history_event *asked = record_of(HISTORY_ACQUIRE, HISTORY_INVOKE);
+    const struct history_event *granted = record_of(HISTORY_ACQUIRE, HISTORY_OK);
+    cr_assert((granted->flags & HISTORY_HAS_UNTIL_LEAST) != 0);
+    cr_assert_leq(granted->until_ns, granted->time_ns + 100 * NS_PER_MS);
+    cr_assert_geq(granted->until_least_ns, asked->time_ns + 100 * NS_PER_MS);
+    cr_assert_leq(granted->until_least_ns, granted->until_ns);
+}
+
+Test(adapter, a_promise_counts_from_when_it_was_computed)
+{
+    run_bad("at '' '{\"features\":[\"validity\",\"clock\"]}'");
+    cr_assert_not(trial.failed, "%s", trial.why);
+    const struct history_event *granted = record_of(HISTORY_ACQUIRE, HISTORY_OK);
+    /* It said so 50 ms before it answered. */
+    cr_assert_lt(granted->until_ns, granted->time_ns + 60 * NS_PER_MS);
+    cr_assert((granted->flags & HISTORY_HAS_UNTIL_LEAST) != 0);
+    cr_assert_lt(granted->until_least_ns, granted->until_ns);
+}
+
+Test(adapter, an_adapter_tells_its_clocks)
+{
+    trial_begin("python3 tests/adapters/bad.py good '' '{\"features\":[\"clock\"]}'",
+                10 * NS_PER_S);
+    cr_assert_eq(trial.clocks_told, 0, "what is asked before the run is nobody's matter");
+    adapter_clock_ask(trial.adapter, 0);
+    while (trial.clocks_told == 0 && !trial.failed) {
+        links_turn();
+    }
+    cr_assert_not(trial.failed, "%s", trial.why);
+    cr_assert_geq(trial.clocks.mono_ns, trial.clocks.asked_ns - NS_PER_MS, "Python's is ours");
+    cr_assert_leq(trial.clocks.mono_ns, trial.clocks.heard_ns);
+    cr_assert_gt(trial.clocks.wall_ns, 1700000000 * NS_PER_S);
 }

@@ -239,7 +239,7 @@ Test(keys, a_node_that_comes_back_is_asked_what_it_still_holds)
     int fd = links_connect(0);
     ask(fd, "SET r0 v PX 60000", "+OK");
     ask(fd, "SET r1 w PX 60000", "+OK");
-    struct keys_return back = {.port = (uint16_t)links.node.port,
+    struct keys_return back = {.address = node_address(&links.node),
                                .cause = CAUSE_RESTART,
                                .fault = 2,
                                .lost_ns = loop_now_ns()};

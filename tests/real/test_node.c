@@ -77,7 +77,7 @@ Test(node, keeps_its_port_while_it_is_down_and_refuses_connections, .fini = node
     close(fd);
     node_up();
     cr_assert_eq(node.port, port);
-    cr_assert(admin_alive(port));
+    cr_assert(admin_alive(address_local((uint16_t)port)));
 }
 
 Test(node, forgets_everything_in_a_crash_without_a_file, .fini = node_gone)
@@ -165,7 +165,7 @@ Test(node, stands_still_while_it_is_frozen, .fini = node_gone)
     node_make((struct node_options){.fsync = FSYNC_NONE});
     MUST(node_freeze(&node, &why));
     cr_assert_eq(process_state(node.pid), 'T');
-    cr_assert_not(admin_alive(node.port));
+    cr_assert_not(admin_alive(node_address(&node)));
     node_thaw(&node);
     struct admin_reply reply;
     MUST(node_order(&node, (const char *[]){"PING", NULL}, &reply, &why));

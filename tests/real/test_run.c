@@ -390,6 +390,9 @@ Test(run, too_many_clients_are_refused_before_anything_starts)
 
 Test(run, a_missing_server_is_one_sentence)
 {
+    if (story_cluster() != NULL) {
+        return; /* the server is the agent's business there */
+    }
     setenv("PATH", "/nowhere", 1);
     story_run(&story, SETUP("1", "1", "5ms"), 1);
     setenv("PATH", "/usr/bin:/bin", 1);

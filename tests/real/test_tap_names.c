@@ -42,7 +42,7 @@ Test(tap_names, a_prefixed_key_is_lost_and_found_at_a_restart)
     asks(0, HISTORY_ACQUIRE);
     ASK(fd, "+OK", "SET", "lock:r0", "mine", "NX", "PX", "60000");
     saw(HISTORY_KEY_SET, 0);
-    struct keys_return back = {.port = (uint16_t)links.node.port,
+    struct keys_return back = {.address = node_address(&links.node),
                                .cause = CAUSE_RESTART,
                                .fault = 1,
                                .lost_ns = loop_now_ns()};
@@ -139,12 +139,12 @@ Test(tap_names, a_tap_that_is_lost_is_said_and_opened_again)
         links_turn();
     }
     order((const char *[]){"DEL", "r0", NULL});
-    struct keys_return back = {.port = (uint16_t)links.node.port,
+    struct keys_return back = {.address = node_address(&links.node),
                                .cause = CAUSE_NONE,
                                .fault = HISTORY_NO_FAULT,
                                .lost_ns = keys_heard_ns(links.keys, 0)};
     LINKS_MUST(keys_watch_again(links.keys, &back, &links_why));
-    proxy_node_set(links.proxy, 0, (uint16_t)links.node.port);
+    proxy_node_set(links.proxy, 0, node_address(&links.node));
     const struct history_event *lost = &links.events[links.event_count - 2];
     cr_assert_eq(lost->f, HISTORY_KEY_LOST);
     cr_assert_eq(lost->cause, CAUSE_NONE);
@@ -170,7 +170,7 @@ static struct keys *watch_anew(void)
                                                         .start_ns = links.start_ns,
                                                         .emit = links_emit});
     cr_assert_not_null(keys);
-    LINKS_MUST(keys_watch(keys, 0, (uint16_t)links.node.port, &links_why));
+    LINKS_MUST(keys_watch(keys, 0, node_address(&links.node), &links_why));
     return keys;
 }
 

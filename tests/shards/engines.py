@@ -19,7 +19,7 @@ PICKLOCK = os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "./picklock
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "deploy"
 SCENARIOS = ROOT / "scenarios"
-SEARCH = [SCENARIOS / "random", SCENARIOS / "alone.yaml", "--seeds", "1..60"]
+SEARCH = [*(SCENARIOS / "random" / f"{name}.yaml" for name in ("anything", "fenced", "network", "pauses")), SCENARIOS / "alone.yaml", "--seeds", "1..60"]
 
 # A picklock that is killed in the middle of a shard, as often as KILLS says: once its file has grown.
 FRAIL = """\
@@ -255,7 +255,7 @@ class Kubernetes(Engine):
     def test_its_pods_do_a_whole_search(self):
         script = self.command().replace("picklock run", f"{PICKLOCK} run").replace("/results", "out")
         self.assertIn("--shard", script)
-        script = script.replace("random", " ".join(map(str, SEARCH[:2]))).replace("1..1000000000", "1..60").replace("--lines unmet ", "")
+        script = script.replace("random", " ".join(map(str, SEARCH[:5]))).replace("1..1000000000", "1..60").replace("--lines unmet ", "")
         for index in range(5):
             self.run_here("sh", "-c", script, env={**self.environment, "JOB_COMPLETION_INDEX": str(index), "SHARDS": "5"})
         self.assertEqual(self.merged(), self.one_run())

@@ -33,7 +33,7 @@ static inline void rig_restarted(struct rig *rig)
     rig_connect(rig);
 }
 
-static inline void rig_stop_model(struct rig *rig, struct redis_model *model, enum redis_stop how,
+static inline void rig_stop_model(struct rig *rig, struct redis_model *model, enum server_stop how,
                                   uint32_t kept)
 {
     redis_model_prepare_stop(model, how, kept);
@@ -59,9 +59,9 @@ static inline void rig_wait_written(struct rig *rig)
     }
 }
 
-static inline void rig_restart(struct rig *rig, enum redis_stop how)
+static inline void rig_restart(struct rig *rig, enum server_stop how)
 {
-    if (how == REDIS_STOP_CLEAN) {
+    if (how == SERVER_STOP_CLEAN) {
         RIG_MUST(rig, node_shutdown(rig_node(rig), &why));
     } else {
         if (rig->fsync == FSYNC_EVERYSEC) {
@@ -109,7 +109,7 @@ static inline bool rig_power(struct rig *rig, struct random_stream *stream)
     for (uint32_t kept = 0; kept <= unsynced; kept++) {
         struct redis_model *trial = (struct redis_model *)(void *)rig->trial;
         memcpy(rig->trial, rig->model, sizeof rig->trial);
-        rig_stop_model(rig, trial, REDIS_STOP_POWER, kept);
+        rig_stop_model(rig, trial, SERVER_STOP_POWER, kept);
         if (rig_same(rig, trial, keys)) {
             memcpy(rig->model, rig->trial, sizeof rig->model);
             rig->difference[0] = '\0';
@@ -189,10 +189,10 @@ static inline bool rig_event(struct rig *rig, const struct step *step, struct ra
         rig_rate(rig, step->amount);
         break;
     case STEP_CRASH:
-        rig_restart(rig, REDIS_STOP_KILLED);
+        rig_restart(rig, SERVER_STOP_KILLED);
         break;
     case STEP_CLEAN:
-        rig_restart(rig, REDIS_STOP_CLEAN);
+        rig_restart(rig, SERVER_STOP_CLEAN);
         break;
     case STEP_POWER:
         return rig_power(rig, stream);

@@ -3,7 +3,7 @@
 #define TESTS_SIM_DIFFERENTIAL_RIG_H
 
 #include "harness/real/node/node.h"
-#include "harness/sim/redis_model.h"
+#include "servers/redis/model.h"
 #include "tests/real/place.h"
 #include "tests/sim/differential_steps.h"
 
@@ -176,6 +176,7 @@ static inline void rig_open(struct rig *rig, enum fsync_setting fsync, bool repl
                                        .fsync = (uint8_t)fsync,
                                        .fake_clock = true,
                                        .track_fsync = true,
+                                       .server = getenv("PICKLOCK_REDIS_SERVER"),
                                        .run_directory = rig->place.path};
         RIG_MUST(rig, node_init(&rig->nodes[i], &options, &why));
         rig_up(&rig->nodes[i]);

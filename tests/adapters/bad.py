@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""bad.py: an adapter without a library, that keeps the protocol or breaks it as it is told.
+
+    python3 tests/adapters/bad.py MODE [WORD...]
+
+MODE is a row of MODES below; `init JSON` adds members to init's answer, `grant JSON` to a grant's.
+"""
+import json
+import os
+import signal
+import sys
+import time
+
+mode = sys.argv[1] if len(sys.argv) > 1 else "good"
+added = json.loads(sys.argv[2]) if mode in ("init", "grant") else {}
+declared = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
+
+
+def say(message):
+    print(json.dumps(message), flush=True)
+
+
+def now_ms():
+    return time.monotonic() * 1000
+
+
+def misbehave():
+    """What has nothing to do with requests."""
+    if mode == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if mode == "forks" and os.fork() == 0:
+        while True:
+            time.sleep(3600)
+    if mode == "escapes" and os.fork() == 0:
+        os.setsid()
+        while True:
+            time.sleep(3600)
+    if mode == "floods":
+        for _ in range(1 << 12):
+            os.write(2, b"\x1b[2Jflood" * (1 << 17))
+    if mode == "silent-at-init":
+        time.sleep(3600)
+
+
+def introduce(asked):
+    misbehave()
+    answer = {"id": asked["id"], "type": "ok", "library": "bad 1", **declared}
+    if mode == "init":
+        answer.update(added)
+    if mode == "other-for-each":
+        answer["drift_factor"] = asked["client"] / 100
+    say(answer)
+
+
+def acquire(asked):
+    answer = {"id": asked["id"], "type": "ok", "validity_ms": 100}
+    if mode == "grant":
+        answer.update(added)
+    if mode == "at":
+        answer["at_ms"] = now_ms()
+        time.sleep(0.05)
+    if mode == "at-never":
+        answer["at_ms"] = now_ms() - 3600000
+    say(answer)
+    if mode == "twice":
+        say(answer)
+
+
+def serve(asked):
+    if asked["op"] == "init":
+        introduce(asked)
+    elif asked["op"] == "acquire":
+        acquire(asked)
+    elif asked["op"] == "clock":
+        wall = {} if mode == "no-wall" else {"wall_ms": time.time() * 1000}
+        say({"id": asked["id"], "type": "ok", "mono_ms": now_ms(), **wall})
+    else:
+        say({"id": asked["id"], "type": "ok"})
+
+
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["op"] == "shutdown":
+        break
+    serve(request)
+while mode == "stubborn":
+    time.sleep(3600)

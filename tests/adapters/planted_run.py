@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""planted_run.py: bugs planted in locks that are no code of ours are caught, and blamed on the lock.
+
+    python3 tests/adapters/planted_run.py ./picklock [OPTION]...
+
+    --lock NAME     one of the locks of this folder (default: all)
+    --bug NAME      this bug only; again for more
+    --sample I/N    bugs I, I+N, I+2N ... only
+    --runs N        so many runs of each correct lock, over all scenarios, none of which may be blamed
+    --busy N        N busy processes beside the second half of those runs
+    --jobs N        runs at the same time (default: 4)
+    --every         each bug in every scenario, for a table of what sees what
+
+A bug is caught when a check fails and blames the library, in the scenario and by the check of its row.
+"""
+import argparse
+import concurrent.futures
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+LOCKS = ["planted", "watchdog", "reentrant", "reversed"]
+
+
+def scenario_path(name):
+    for folder in (os.path.join(HERE, "scenarios"), os.path.join(TOP, "scenarios", "library")):
+        path = os.path.join(folder, name + ".yaml")
+        if os.path.exists(path):
+            return path
+    sys.exit(f"planted: no scenario is called {name}")
+
+
+def run(picklock, scenario, adapter, seed=1, keep=None):
+    """One run: what --json says of it."""
+    with tempfile.TemporaryDirectory() as place:
+        command = [picklock, "run", scenario_path(scenario), "--world", "real", "--json"]
+        command += ["--jobs", "1", "--seed", str(seed), "--adapter", adapter]
+        command += ["--out", keep] if keep else ["--keep", "never"]
+        try:
+            done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300)
+        except subprocess.TimeoutExpired:
+            return {"status": "error", "checks": {}, "why": "not done after 300 s"}
+    for line in done.stdout.splitlines():
+        told = json.loads(line)
+        if told["type"] == "run":
+            return told
+    return {"status": "error", "checks": {}, "why": done.stderr[-400:]}
+
+
+def blamed(told):
+    """The checks that fail and blame the library."""
+    checks = told["checks"].items()
+    return [c for c, v in checks if v["verdict"] == "fail" and v.get("blame") == "library"]
+
+
+def command_of(lock, bug=None):
+    return f"python3 {HERE}/{lock}.py" + (f" --bug {bug}" if bug else "")
+
+
+
+def bugs_of(lock):
+    return importlib.import_module(lock + "_bugs")
+
+
+def scenarios_of(lock):
+    """Every scenario of which a row of the table speaks, and no other."""
+    named = {row[1] for row in bugs_of(lock).BUGS.values()}
+    return sorted(named)
+
+
+def judge(picklock, lock, name, every):
+    """Whether one bug is caught as its row says, and the line that tells of it."""
+    sentence, scenario, check = bugs_of(lock).BUGS[name]
+    seen = {}
+    for one in scenarios_of(lock) if every else [scenario]:
+        told = run(picklock, one, command_of(lock, name))
+        seen[one] = blamed(told)
+        if one == scenario:
+            status, why = told["status"], told.get("why", "")
+    caught = check in seen[scenario]
+    line = f"{lock:10} {name:36} {scenario:30} "
+    line += " ".join([check] + [c for c in seen[scenario] if c != check]) if caught else f"MISSED: {status} {seen[scenario]} {why[:200]}"
+    for one in seen:
+        if one != scenario and seen[one]:
+            line += f"\n{'':48}{one:30} {' '.join(seen[one])}"
+    return caught, line
+
+
+def catch(picklock, chosen, jobs, every):
+    """Each chosen bug; gives the number that was missed."""
+    missed = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for caught, line in pool.map(lambda c: judge(picklock, *c, every), chosen):
+            missed += not caught
+            print(line, flush=True)
+    print(f"planted: {len(chosen) - missed} of {len(chosen)} bugs caught and blamed on the library")
+    return missed
+
+
+def innocent(picklock, lock, runs, jobs, keep):
+    """The correct lock, over and over; gives the number of runs in which it was blamed."""
+    scenarios, wrong = scenarios_of(lock), 0
+
+    def one(number):
+        seed = 1 + number // len(scenarios)
+        scenario = scenarios[number % len(scenarios)]
+        return scenario, seed, run(picklock, scenario, command_of(lock), seed, keep)
+
+    status = {}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for scenario, seed, told in pool.map(one, range(runs)):
+            status[told["status"]] = status.get(told["status"], 0) + 1
+            checks = blamed(told)
+            wrong += bool(checks)
+            if checks or told["status"] == "error":
+                print(f"{lock}: {scenario} seed {seed}: {checks} {told.get('why', '')}", flush=True)
+    told = ", ".join(f"{n} {word}" for word, n in sorted(status.items()))
+    print(f"planted: {lock}: blamed in {wrong} of {runs} runs ({told})", flush=True)
+    return wrong
+
+
+def beside(busy):
+    """Processes that do nothing but that."""
+    return [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("picklock")
+    parser.add_argument("--lock", choices=LOCKS)
+    parser.add_argument("--bug", action="append")
+    parser.add_argument("--sample", default="0/1")
+    parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("--busy", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--every", action="store_true")
+    parser.add_argument("--keep", help="keep runs that are not as expected in this folder")
+    options = parser.parse_args()
+    picklock, locks = os.path.abspath(options.picklock), [options.lock] if options.lock else LOCKS
+    sys.path.insert(0, HERE)
+    chosen = [(lock, name) for lock in locks for name in bugs_of(lock).BUGS]
+    if options.bug:
+        chosen = [(lock, name) for lock, name in chosen if name in options.bug]
+    index, count = map(int, options.sample.split("/"))
+    chosen = chosen[index::count]
+    unseen = [(lock, name, row) for lock in locks for name, row in bugs_of(lock).UNSEEN.items()]
+    for lock, name, row in unseen:
+        print(f"{lock:10} {name:36} nothing can see it: {row[1]}")
+    for lock in locks:
+        for name, row in bugs_of(lock).MISSED.items():
+            print(f"{lock:10} {name:36} not caught yet: {row[1]}")
+    wrong = catch(picklock, chosen, options.jobs, options.every) if chosen else 0
+    for lock in locks if options.runs else ():
+        quiet = options.runs - options.runs // 2 if options.busy else options.runs
+        wrong += innocent(picklock, lock, quiet, options.jobs, options.keep)
+        if options.busy:
+            others = beside(options.busy)
+            try:
+                wrong += innocent(picklock, lock, options.runs - quiet, options.jobs, options.keep)
+            finally:
+                for other in others:
+                    other.kill()
+                    other.wait()
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

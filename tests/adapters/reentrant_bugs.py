@@ -1,0 +1,48 @@
+"""reentrant_bugs.py: what is wrong with each bug of reentrant.py, and where and by which check it is caught."""
+BUGS = {
+    "take-from-anybody": ("It is taken whoever has it.", "one-crowd", "exclusion"),
+    "take-without-end": ("The hash has no end.", "one-asking-killed", "deadlock_freedom"),
+    "take-in-seconds": ("The hash is asked to live a thousand times too long.", "one-asking-killed", "deadlock_freedom"),
+    "give-by-anybody": ("A release counts down whoever has it.", "one-release-after-expiry", "ownership"),
+    "give-never-all": ("The last release leaves the hash.", "one-contention", "result_truth"),
+    "give-ends-at-zero-only": ("A release sets the count to nothing and leaves the hash.", "one-contention", "result_truth"),
+    "keep-of-anybody": ("An extension does not ask whose it is.", "one-extend-after-expiry", "ownership"),
+    "owner-of-nobody": ("All clients are one owner.", "one-crowd", "exclusion"),
+    "owner-other-at-release": ("A release names another owner.", "one-contention", "result_truth"),
+    "refusal-counts": ("What is another's counts as a grant.", "one-crowd", "result_truth"),
+    "error-grants": ("An error counts as a grant.", "one-out-of-memory", "result_truth"),
+    "cleanup-none": ("A count whose answer was lost stays.", "one-lost-set-replies", "no_leak"),
+    "release-nothing": ("A release says ok and sends nothing.", "one-contention", "result_truth"),
+    "release-always-ok": ("A release says ok also where nobody answered.", "one-release-refused", "result_truth"),
+    "key-one-for-all": ("All resources share one hash.", "one-several-names", "result_truth"),
+}
+
+UNSEEN = {}
+
+# Not caught yet, though it could be.
+MISSED = {
+    "keep-creates": (
+        "An extension counts itself into a hash that is gone.",
+        "in the scenario another client has the lock by then",
+    ),
+    "keep-always-ok": (
+        "An extension says ok whatever came.",
+        "it promises nothing, so its false answer is not held against its keys",
+    ),
+    "timeout-grants": (
+        "No answer in time counts as a grant.",
+        "the overlap is found, and blamed on nobody: the key was set behind the grant",
+    ),
+    "hang": (
+        "Once it holds something it waits for ever.",
+        "the scenario heals before ttl and bound are over",
+    ),
+    "take-moves-no-end": (
+        "Acquiring again does not begin a new ttl.",
+        "no scenario acquires again what is held",
+    ),
+    "give-all-at-once": (
+        "The first release of several frees it.",
+        "no scenario acquires again what is held",
+    ),
+}

@@ -1,0 +1,67 @@
+"""watchdog_bugs.py: what is wrong with each bug of watchdog.py, and where and by which check it is caught."""
+BUGS = {
+    "value-constant": ("All clients use one value.", "one-release-after-expiry", "ownership"),
+    "refusal-counts": ("A SET NX that found a key counts as a grant.", "one-crowd", "result_truth"),
+    "error-grants": ("An error counts as a grant.", "one-out-of-memory", "result_truth"),
+    "cleanup-none": ("A key whose answer was lost stays.", "one-lost-set-replies", "no_leak"),
+    "retry-meets-its-own-key": ("A SET is sent again after a lost reply, meets its own key, and is taken for refused.", "one-lost-set-replies", "no_leak"),
+    "no-end": ("The key has no end until it is renewed.", "one-asking-killed", "deadlock_freedom"),
+    "no-nx": ("The key is set, whoever has it.", "one-crowd", "ownership"),
+    "unit-seconds-for-milliseconds": ("Keys are asked to live a thousand times too long.", "one-asking-killed", "deadlock_freedom"),
+    "renew-by-a-tenth": ("A renewal asks for a tenth of the ttl.", "one-renewed", "exclusion"),
+    "renew-any-owner": ("A renewal does not compare the value.", "one-renewal-evicted", "ownership"),
+    "renew-creates": ("A renewal sets a key that is gone or another's.", "one-renewal-evicted", "ownership"),
+    "renew-after-release": ("The renewal is not stopped by the release, and sets nothing free.", "one-renewal-after-release", "loss_notice"),
+    "alarm-none": ("A holder that cannot renew is never told.", "one-renewal-cut", "loss_notice"),
+    "alarm-too-late": ("A holder that cannot renew is told ten ttls later.", "one-renewal-cut", "loss_notice"),
+    "release-nothing": ("A release says ok and sends nothing.", "one-contention", "result_truth"),
+    "release-always-ok": ("A release says ok also where nobody answered.", "one-release-refused", "result_truth"),
+    "release-deletes-plainly": ("A release deletes without comparing.", "one-release-after-expiry", "ownership"),
+    "release-with-another-value": ("A release compares with a value that nobody set.", "one-contention", "result_truth"),
+}
+
+UNSEEN = {}
+
+# Not caught yet, though it could be.
+MISSED = {
+    "timeout-grants": (
+        "No answer in time counts as a grant.",
+        "the overlap is found, and blamed on nobody: the key was set behind the grant",
+    ),
+    "renew-never": (
+        "It does not renew, and says that it does.",
+        "no check holds the renewals that were declared against those that were seen",
+    ),
+    "renew-too-late": (
+        "It renews when the key is gone already.",
+        "no check holds the renewals that were declared against those that were seen",
+    ),
+    "renew-after-loss": (
+        "A lock that is lost is still renewed.",
+        "a renewal that compares the value does nothing to another's key",
+    ),
+    "renew-dies-at-the-first-error": (
+        "The renewer ends with the first error, and tells nobody.",
+        "its alarm still tells of the loss in time",
+    ),
+    "renew-counts-from-the-reply": (
+        "The lease is counted from the reply of a renewal.",
+        "the notice is late by less than the scenario shows",
+    ),
+    "error-renews": (
+        "An error counts as a renewal.",
+        "a node that is read-only does not expire the key",
+    ),
+    "loss-not-told": (
+        "A renewal that finds the key gone tells nobody.",
+        "the eviction is the deployment's, and takes the blame for the silence too",
+    ),
+    "hang-acquire": (
+        "An acquire waits for its answer for ever.",
+        "the scenario heals before ttl and bound are over",
+    ),
+    "hang-release": (
+        "A release waits for its answer for ever.",
+        "the scenario heals before ttl and bound are over",
+    ),
+}

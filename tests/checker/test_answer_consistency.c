@@ -1,0 +1,123 @@
+/* test_answer_consistency.c: answers contradict neither each other nor what the lock declares. */
+#include "tests/checker/story.h"
+
+#define DECLARES(words)                                                                            \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'declared':true,'declares':[" words "]}\n"
+#define FENCED_GRANT(ms, p, v, end, the_fence)                                                     \
+    OP(ms, p, "ok", "acquire")                                                                     \
+    ",'value':'" v "','until':" #end "000000,'fence':" #the_fence "}\n"
+
+Test(answer_consistency, ordinary_turns_pass)
+{
+    struct check_result result = judge_lines(
+        "answer_consistency",
+        DECLARES("'validity','extend'") ASK(1, 1) GRANT(2, 1, "a", 900) EXTEND(500, 1)
+            EXTENDED(501, 1, 1400) FREE(600, 1) FREED(601, 1) ASK(700, 1) GRANT(701, 1, "b", 1600));
+    assert_verdict(result, VERDICT_PASS);
+    cr_assert_eq(result.judged, (uint64_t)4);
+}
+
+Test(answer_consistency, holder_that_is_granted_it_again_contradicts_a_lock_that_is_not_re_entrant)
+{
+#define TWICE(words, second)                                                                       \
+    DECLARES(words) ASK(1, 1) GRANT(2, 1, "a", 900) ASK(3, 1) second RUN_ENDS(2000)
+    struct check_result result =
+        judge_lines("answer_consistency", TWICE("", GRANT(4, 1, "b", 900)));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_evidence(result, 1, 3);
+    assert_verdict(judge_lines("answer_consistency", TWICE("'reentrant'", GRANT(4, 1, "b", 900))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", TWICE("", REFUSE(4, 1))), VERDICT_PASS);
+    assert_fails(judge_lines("answer_consistency", TWICE("'reentrant'", REFUSE(4, 1))),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("answer_consistency", HEADER ASK(1, 1) GRANT(2, 1, "a", 900)
+                                                         ASK(3, 1) GRANT(4, 1, "b", 900)),
+                   VERDICT_PASS);
+}
+
+Test(answer_consistency, refusal_that_a_fault_explains_contradicts_nothing)
+{
+    assert_verdict(judge_lines("answer_consistency",
+                               DECLARES("'reentrant'") ASK(1, 1) GRANT(2, 1, "a", 900)
+                                   FAULT_OF_NODE(3, 1, "stall", "start", 1) ASK(4, 1) REFUSE(5, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency",
+                               DECLARES("'reentrant'") ASK(1, 1) GRANT(2, 1, "a", 900) ASK(850, 1)
+                                   REFUSE(950, 1)),
+                   VERDICT_PASS);
+}
+
+Test(answer_consistency, what_was_released_or_lost_cannot_be_extended)
+{
+    static const char freed[] = HEADER ASK(1, 1) GRANT(2, 1, "a", 900) FREE(10, 1) FREED(11, 1)
+        EXTEND(12, 1) EXTENDED(13, 1, 1000);
+    static const char told[] =
+        HEADER ASK(1, 1) GRANT(2, 1, "a", 900) LOST(10, 1) EXTEND(12, 1) EXTENDED(13, 1, 1000);
+    assert_fails(judge_lines("answer_consistency", freed), BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_fails(judge_lines("answer_consistency", told), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("answer_consistency", told),
+                     "answer_consistency: client 1's extension was told done although it had been "
+                     "told of its loss");
+    /* The notice came while the extension was under way: either may have been first. */
+    assert_verdict(judge_lines("answer_consistency", HEADER ASK(1, 1) GRANT(2, 1, "a", 900) EXTEND(
+                                                         9, 1) LOST(10, 1) EXTENDED(13, 1, 1000)),
+                   VERDICT_PASS);
+    /* A release that is not known to have done anything, and a new grant, contradict nothing. */
+    assert_verdict(judge_lines("answer_consistency",
+                               HEADER ASK(1, 1) GRANT(2, 1, "a", 900) FREE(10, 1)
+                                   UNKNOWN(11, 1, "release") EXTEND(12, 1) EXTENDED(13, 1, 1000)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency",
+                               HEADER ASK(1, 1) GRANT(2, 1, "a", 900) FREE(10, 1) FREED(11, 1)
+                                   ASK(12, 1) GRANT(13, 1, "b", 900) EXTEND(14, 1)
+                                       EXTENDED(15, 1, 1000)),
+                   VERDICT_PASS);
+}
+
+Test(answer_consistency, declared_promise_and_fence_are_looked_for_in_each_grant)
+{
+    assert_verdict(judge_lines("answer_consistency", DECLARES("'validity','fence'") ASK(1, 1)
+                                                         FENCED_GRANT(2, 1, "a", 900, 7)),
+                   VERDICT_PASS);
+    static const char unpromised[] = DECLARES("'validity'") ASK(1, 1) GRANT_OPEN(2, 1, "a");
+    assert_fails(judge_lines("answer_consistency", unpromised), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("answer_consistency", unpromised),
+                     "answer_consistency: client 1's grant promises no end, and the lock declares "
+                     "validity");
+    assert_fails(judge_lines("answer_consistency",
+                             DECLARES("'validity','fence'") ASK(1, 1) GRANT(2, 1, "a", 900)),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("answer_consistency", DECLARES("") ASK(1, 1) GRANT_OPEN(2, 1, "a")),
+                   VERDICT_PASS);
+}
+
+Test(answer_consistency, lock_that_says_that_it_renews_is_seen_to)
+{
+#define HELD(words, renewal, end)                                                                  \
+    DECLARES(words)                                                                                \
+    ASK(1, 1) SET3(5, 1, "a", 1005) GRANT_OPEN(10, 1, "a") renewal FREE(end, 1)
+#define RENEWED ON(500, 1, "extended") ",'process':1,'value':'a','owner':'a','until':1500000000}\n"
+    struct check_result result = judge_lines("answer_consistency", HELD("'renew'", "", 1200));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)1190000000);
+    assert_verdict(judge_lines("answer_consistency", HELD("'renew'", RENEWED, 1200)), VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", HELD("'renew'", "", 900)), VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", HELD("", "", 1200)), VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency",
+                               HELD("'renew'", FAULT_OF_CLIENT(300, 1, "pause", "start", 1), 1200)),
+                   VERDICT_PASS);
+    assert_verdict(
+        judge_lines("answer_consistency", HELD("'renew'", STOOD_STILL(900, "loop", 600), 1200)),
+        VERDICT_UNKNOWN);
+}
+
+Test(answer_consistency, value_that_stood_in_no_command_is_said)
+{
+    static const char mismatch[] = HEADER ASK(1, 1) GRANT(2, 1, "a", 900)
+        AT(3) "'kind':'client','process':1,'f':'value-mismatch','resource':'r0','value':'a'}\n";
+    assert_verdict(judge_lines("answer_consistency", mismatch), VERDICT_UNKNOWN);
+    cr_assert_str_eq(headline("answer_consistency", mismatch),
+                     "answer_consistency: client 1 reported a value that stood in none of its "
+                     "commands: its keys are judged by who set them");
+}

@@ -1,0 +1,138 @@
+/* test_linear_verdicts.c: small histories whose verdict docs/LINEARIZABLE.md gives. */
+#include "tests/checker/notation.h"
+
+struct line {
+    enum linear_model model;
+    enum verdict verdict;
+    const char *history;
+};
+
+static void expect_all(const struct line *lines, size_t count, struct linear_options options)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct linear_options own = options;
+        own.model = (uint8_t)lines[i].model;
+        struct linear_result result = notation_judge(&own, lines[i].history);
+        cr_expect_eq(result.verdict, lines[i].verdict, "%s: \"%s\" is %s, not %s (%s, limit %d)",
+                     linear_model_name(lines[i].model), lines[i].history,
+                     verdict_name((enum verdict)result.verdict), verdict_name(lines[i].verdict),
+                     linear_reason_sentence((enum linear_reason)result.reason), result.limit);
+    }
+}
+
+#define EXPECT_ALL(lines, ...)                                                                     \
+    do {                                                                                           \
+        struct linear_options options = linear_options_default(LINEAR_OWNER);                      \
+        options.bytes_max = (size_t)1 << 28;                                                       \
+        __VA_ARGS__;                                                                               \
+        expect_all(lines, sizeof(lines) / sizeof(lines)[0], options);                              \
+    } while (0)
+
+/* A value may be learned at the end of an acquire; a process is known from its invoke on. */
+Test(linear_verdicts, a_process_that_never_asked_cannot_release)
+{
+    static const struct line lines[] = {
+        {LINEAR_OWNER, VERDICT_FAIL, "a1:0-3 r4:1-2"},
+        {LINEAR_FENCED, VERDICT_FAIL, "a1:0-3#1 r4:1-2"},
+        {LINEAR_SEMAPHORE, VERDICT_FAIL, "a1:0-3 r4:1-2"},
+        {LINEAR_LEASE, VERDICT_FAIL, "a1:0-3 r4:1-2"},
+        {LINEAR_OWNER, VERDICT_FAIL, "a2:0-1 r2:2-3 r2:4-5 a1:5-6"},
+        {LINEAR_FENCED, VERDICT_FAIL, "a2:0-1 r2:2-3 r2:4-5 a1:5-6"},
+        {LINEAR_SEMAPHORE, VERDICT_FAIL, "a2:0-1 r2:2-3 r2:4-5 a1:5-6"},
+        {LINEAR_LEASE, VERDICT_FAIL, "a2:0-1 r2:2-3 r2:4-5 a1:5-6"},
+        {LINEAR_OWNER, VERDICT_FAIL, "a1:0-3:i a2:4-5 r3:6-7"},
+        {LINEAR_OWNER, VERDICT_PASS, "a1:0-3:i a2:4-5 r2:6-7 r1:8-9"},
+        {LINEAR_OWNER, VERDICT_PASS, "a1:0-1 r1:1-2 a2:2-3"},
+    };
+    EXPECT_ALL(lines, (void)0);
+}
+
+/* An owner that holds again is judged like any other. */
+Test(linear_verdicts, exact_leases_of_one_owner_follow_each_other)
+{
+    static const struct line lines[] = {
+        {LINEAR_LEASE_EXACT, VERDICT_PASS, "a1:0-1 r1:2-3 a1:4-5 r1:6-7"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL, "a1:0-1 r1:2-3 r1:4-5"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL, "a1:0-1 a2:4-5 r1:6-7"},
+        {LINEAR_LEASE_EXACT, VERDICT_PASS, "a1:0-1 a2:100-101 a1:300-301"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL, "a1:0-1 r1:200-201"},
+        {LINEAR_LEASE_EXACT, VERDICT_PASS, "a1:0-1 e1:90-91 r1:180-181"},
+        {LINEAR_LEASE_EXACT, VERDICT_PASS, "a1:0-1 e1:90-91:i r1:180-181"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL, "a1:0-1 e1:90-91 a2:150-151"},
+    };
+    EXPECT_ALL(lines, (options.ttl_ns = 100, options.drift_ns = 10));
+    static const struct line strong[] = {
+        {LINEAR_LEASE_EXACT, VERDICT_PASS, "a1:0-1 a2:50-51:f"},
+        {LINEAR_LEASE_EXACT, VERDICT_PASS, "a1:0-1 a2:110-111:f"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL, "a1:0-1 a2:112-113:f"},
+    };
+    EXPECT_ALL(strong, (options.ttl_ns = 100, options.drift_ns = 10,
+                        options.refused_acquire = LINEAR_REFUSED_HELD));
+}
+
+/* The promised end follows from the request, of an acquire of unknown outcome as well. */
+Test(linear_verdicts, a_lease_ends_when_its_promise_does)
+{
+    static const struct line lines[] = {
+        {LINEAR_LEASE, VERDICT_PASS, "a1.x:0-5:i a2.y:200-201 r1.x:210-211"},
+        {LINEAR_LEASE, VERDICT_PASS, "a1.x:0-5 a2.y:200-201 r1.x:210-211"},
+        {LINEAR_LEASE, VERDICT_PASS, "a1.x:0-5 r1.x:200-201 r1.x:210-211"},
+        {LINEAR_LEASE, VERDICT_FAIL, "a1.x:0-5 r1.x:20-21 r1.x:30-31"},
+        {LINEAR_LEASE, VERDICT_PASS, "a1.x:0-150 a2.y:140-141"},
+        {LINEAR_LEASE, VERDICT_PASS, "a1.x:0-100 a2.y:100-101"},
+        {LINEAR_LEASE, VERDICT_FAIL, "a1.x:0-5 a2.y:99-99"},
+        {LINEAR_LEASE, VERDICT_PASS, "a1.x:0-5 a2.y:99-100"},
+    };
+    EXPECT_ALL(lines, options.ttl_ns = 100);
+    static const struct line strong[] = {
+        {LINEAR_LEASE, VERDICT_PASS, "a1.x:0-5:i a2.y:10-11:f a3.z:200-201"},
+        {LINEAR_LEASE, VERDICT_FAIL, "a1.x:0-5 a2.y:150-151:f"},
+        {LINEAR_LEASE, VERDICT_FAIL, "a1.x:0-5:i a2.y:10-11:f a3.z:20-21"},
+    };
+    EXPECT_ALL(strong, (options.ttl_ns = 100, options.refused_acquire = LINEAR_REFUSED_HELD));
+}
+
+/* Leases that expire silently, and of which only a refresh tells that they are held. */
+Test(linear_verdicts, a_refresh_proves_a_hold)
+{
+    static const struct line lines[] = {
+        {LINEAR_LEASE_REFRESHED, VERDICT_PASS, "a1:0-1 a2:2-3"},
+        {LINEAR_LEASE_REFRESHED, VERDICT_FAIL, "a1:0-1 a2:2-3 e1:4-5"},
+        {LINEAR_LEASE_REFRESHED, VERDICT_FAIL, "a1:0-1 a2:2-3 r1:4-5"},
+        {LINEAR_LEASE_REFRESHED, VERDICT_PASS, "a1:0-1 e1:2-3 a2:4-5 e2:6-7 r2:8-9"},
+        {LINEAR_LEASE_REFRESHED, VERDICT_FAIL, "a1:0-1/50 a2:2-3"},
+        {LINEAR_LEASE_REFRESHED, VERDICT_PASS, "a1:0-1/50 a2:50-51"},
+        {LINEAR_LEASE_REFRESHED, VERDICT_FAIL, "a1:0-1/50 e1:40-41/90 a2:60-61"},
+        {LINEAR_LEASE_REFRESHED, VERDICT_PASS, "a1:0-1 a2:2-3:i e1:4-5 a2:6-7"},
+    };
+    EXPECT_ALL(lines, (void)0);
+}
+
+Test(linear_verdicts, tokens_grow)
+{
+    static const struct line lines[] = {
+        {LINEAR_TOKENS, VERDICT_PASS, "a1:0-1#1 a2:2-3#2 a1:4-5#9"},
+        {LINEAR_TOKENS, VERDICT_FAIL, "a1:0-1#2 a2:2-3#1"},
+        {LINEAR_TOKENS, VERDICT_FAIL, "a1:0-1#2 a2:0-3#2"},
+        {LINEAR_TOKENS, VERDICT_PASS, "a1:0-2#2 a2:2-3#1"},
+        {LINEAR_TOKENS, VERDICT_PASS, "a1:0-1#2 a2:2-3 a3:4-5:f a4:6-7#3"},
+        {LINEAR_TOKENS, VERDICT_FAIL, "a1:0-9#5 a2:1-2#7 a3:3-4#6"},
+    };
+    EXPECT_ALL(lines, (void)0);
+}
+
+Test(linear_verdicts, who_holds_to_the_full_depth_is_refused_rightly)
+{
+    static const struct line lines[] = {
+        {LINEAR_REENTRANT, VERDICT_PASS, "a1:0-1 a1:2-3:f"},
+        {LINEAR_REENTRANT_FENCED, VERDICT_PASS, "a1:0-1 a1:2-3:f"},
+        {LINEAR_REENTRANT, VERDICT_FAIL, "a1:0-1 r1:2-3 a1:4-5:f"},
+    };
+    EXPECT_ALL(lines, (options.depth_max = 1, options.refused_acquire = LINEAR_REFUSED_HELD));
+    static const struct line deeper[] = {
+        {LINEAR_REENTRANT, VERDICT_FAIL, "a1:0-1 a1:2-3:f"},
+        {LINEAR_REENTRANT, VERDICT_PASS, "a1:0-1 a1:2-3 a1:4-5:f"},
+        {LINEAR_REENTRANT, VERDICT_PASS, "a1:0-1 a1:2-3:i a1:4-5:f"},
+    };
+    EXPECT_ALL(deeper, (options.depth_max = 2, options.refused_acquire = LINEAR_REFUSED_HELD));
+}

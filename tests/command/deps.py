@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""`make deps`, interrupted anywhere, leaves the machine as it was. `deps.py ./picklock`."""
+import os
+import signal
+import subprocess
+import time
+
+from common import ROOT, Command, main
+
+APT = "#!/bin/sh\necho ran >>LOG\n[ -x POLICY ] && { POLICY redis-server start; echo policy $? >>LOG; }\nexec sleep WAIT\n"
+
+
+class Deps(Command):
+    def start(self, wait):
+        self.policy = self.folder / "policy-rc.d"
+        self.log = self.folder / "log"
+        for name, text in (("apt-get", APT), ("dpkg-query", "#!/bin/sh\nexit 1\n"), ("id", "#!/bin/sh\necho 0\n")):
+            path = self.write(name, text.replace("POLICY", str(self.policy)).replace("LOG", str(self.log)).replace("WAIT", wait))
+            path.chmod(0o755)
+        (self.folder / "tmp").mkdir()
+        return subprocess.Popen([ROOT / "tools" / "deps.sh", "nothing-like-it"], start_new_session=True,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                env={"PATH": f"{self.folder}:/usr/bin:/bin", "PICKLOCK_POLICY": str(self.policy),
+                                     "TMPDIR": str(self.folder / "tmp")})
+
+    def wait_for_apt(self):
+        end = time.monotonic() + 20
+        while time.monotonic() < end and not (self.log.exists() and "policy" in self.log.read_text()):
+            time.sleep(0.02)
+        self.assertIn("policy 101", self.log.read_text())
+
+    def test_no_server_is_started_meanwhile_and_nothing_stays(self):
+        process = self.start("0")
+        self.assertEqual(process.wait(timeout=20), 0)
+        self.assertIn("policy 101", self.log.read_text())
+        self.assertFalse(self.policy.exists())
+        self.assertEqual(list((self.folder / "tmp").iterdir()), [])
+
+    def test_a_signal_leaves_nothing(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number=number):
+                process = self.start("30") if not (self.folder / "tmp").exists() else self.again()
+                self.wait_for_apt()
+                os.killpg(process.pid, number)
+                self.assertNotEqual(process.wait(timeout=20), 0)
+                self.assertFalse(self.policy.exists())
+                self.assertEqual(list((self.folder / "tmp").iterdir()), [])
+
+    def again(self):
+        self.log.unlink()
+        (self.folder / "tmp").rmdir()
+        return self.start("30")
+
+    def test_a_policy_that_outlived_a_kill_9_forbids_nothing_and_goes(self):
+        process = self.start("30")
+        self.wait_for_apt()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        self.assertTrue(self.policy.exists())
+        self.assertEqual(subprocess.run([self.policy, "redis-server", "start"]).returncode, 0)
+        self.assertFalse(self.policy.exists())
+
+    def test_a_policy_of_the_machines_own_stays(self):
+        self.write("policy-rc.d", "#!/bin/sh\nexit 101\n").chmod(0o755)
+        process = self.start("0")
+        self.assertEqual(process.wait(timeout=20), 0)
+        self.assertEqual(self.policy.read_text(), "#!/bin/sh\nexit 101\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,376 @@
+/* plain_keys.h: of the second judge, the checks that ask what became of a lock's keys. */
+#ifndef TESTS_JUDGE_PLAIN_KEYS_H
+#define TESTS_JUDGE_PLAIN_KEYS_H
+
+#include "tests/judge/plain.h"
+
+/* A fault that loses but one reply is over sooner. */
+#define PLAIN_ONE_REPLY_NS INT64_C(10000000)
+
+/* ---- keys -------------------------------------------------------------------------------------
+ */
+
+static inline bool plain_key(const struct history_event *e, enum history_f f)
+{
+    return e->kind == HISTORY_NODE && e->f == (uint8_t)f;
+}
+
+static inline bool plain_same(const struct history_value *a, const struct history_value *b)
+{
+    return history_value_equal(a, b);
+}
+
+/* Who set the key that holds `value` on this node, as event `before` found it; HISTORY_NOBODY if
+ * nobody is known. */
+static inline int32_t plain_setter(const struct plain_history *h, size_t before,
+                                   const struct history_value *value)
+{
+    int32_t setter = HISTORY_NOBODY;
+    for (size_t i = 0; i < before; i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_key(e, HISTORY_KEY_SET) && e->node == h->events[before].node &&
+            e->resource == h->events[before].resource && plain_same(&e->value, value)) {
+            setter = e->process;
+        }
+    }
+    return setter;
+}
+
+/* `ownership`: "a command deleted, extended or overwrote a key that another client had set. Where
+ * the client that set it is unknown, the value that the command named decides." */
+static inline enum plain plain_ownership(const struct plain_history *h)
+{
+    enum plain verdict = PLAIN_NOTHING;
+    for (size_t i = 0; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        bool changed = plain_key(e, HISTORY_KEY_DELETED) || plain_key(e, HISTORY_KEY_EXTENDED) ||
+                       plain_key(e, HISTORY_KEY_SET);
+        if (!changed || (e->flags & HISTORY_HAS_OWNER) == 0) {
+            continue;
+        }
+        verdict = plain_worse(verdict, PLAIN_PASS);
+        int32_t setter = plain_setter(h, i, &e->owner);
+        bool named = (e->flags & HISTORY_HAS_VALUE) != 0 && !plain_same(&e->value, &e->owner);
+        if (setter == HISTORY_NOBODY || e->process == HISTORY_NOBODY ? named
+                                                                     : setter != e->process) {
+            return PLAIN_FAIL;
+        }
+    }
+    return verdict;
+}
+
+/* What a node's key holds: whose it is and with which value. */
+struct plain_held {
+    bool there;
+    int32_t process;
+    struct history_value value;
+};
+
+static inline bool plain_gone(const struct history_event *e)
+{
+    return plain_key(e, HISTORY_KEY_DELETED) || plain_key(e, HISTORY_KEY_EXPIRED) ||
+           plain_key(e, HISTORY_KEY_LOST) || plain_key(e, HISTORY_KEY_EVICTED);
+}
+
+static inline struct plain_held plain_holds(const struct plain_history *h, size_t last,
+                                            int32_t node, uint32_t resource)
+{
+    struct plain_held held = {.process = HISTORY_NOBODY};
+    for (size_t i = 0; i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind != HISTORY_NODE || e->node != node || e->resource != resource) {
+            continue;
+        }
+        if (plain_key(e, HISTORY_KEY_SET)) {
+            held = (struct plain_held){true, e->process, e->value};
+        } else if (plain_key(e, HISTORY_KEY_BACK)) {
+            held = (struct plain_held){true, plain_setter(h, i, &e->owner), e->owner};
+        } else if (plain_gone(e)) {
+            held.there = false;
+        }
+    }
+    return held;
+}
+
+/* On how many nodes the key of this grant is there behind event `last`. */
+static inline int plain_holding(const struct plain_history *h, size_t last, size_t grant)
+{
+    const struct history_event *g = &h->events[grant];
+    int holding = 0;
+    for (int32_t node = 0; node < h->header->node_count; node++) {
+        struct plain_held held = plain_holds(h, last, node, g->resource);
+        holding +=
+            held.there && held.process == g->process && plain_same(&held.value, &g->value) ? 1 : 0;
+    }
+    return holding;
+}
+
+/* `validity`: "a grant or an extension whose promised end had passed when it returned; either
+ * without a majority of its keys; a majority that broke while the lease ran." */
+static inline bool plain_broke(const struct plain_history *h, const struct plain_span *lease)
+{
+    int majority = h->header->node_count / 2 + 1;
+    for (size_t i = lease->grant; i < h->count; i++) {
+        bool inside =
+            h->events[i].time_ns >= lease->begin_ns && h->events[i].time_ns < lease->end_ns;
+        if (inside && plain_holding(h, i, lease->grant) < majority) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static inline enum plain plain_validity(const struct plain_history *h)
+{
+    static struct plain_spans leases;
+    enum plain verdict = PLAIN_NOTHING;
+    for (size_t i = 0; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if ((plain_granted(e) || plain_is(e, HISTORY_EXTEND, HISTORY_OK)) && plain_promises(h, e)) {
+            verdict = PLAIN_PASS;
+            size_t grant = plain_granted(e) ? i : plain_grant_of(h, i);
+            bool known = grant < h->count && (grant == i || plain_grant_end(h, grant) > i);
+            if (e->until_ns <= e->time_ns ||
+                (known && plain_holding(h, i, grant) < h->header->node_count / 2 + 1)) {
+                return PLAIN_FAIL;
+            }
+        }
+    }
+    plain_leases(h, &leases);
+    for (size_t i = 0; i < leases.count && verdict == PLAIN_PASS; i++) {
+        if (plain_broke(h, &leases.list[i])) {
+            return PLAIN_FAIL;
+        }
+    }
+    return verdict;
+}
+
+/* ---- result_truth -----------------------------------------------------------------------------
+ */
+
+static inline bool plain_set_by(const struct history_event *e, int32_t process, uint32_t resource,
+                                const struct history_value *value)
+{
+    return plain_key(e, HISTORY_KEY_SET) && e->process == process && e->resource == resource &&
+           plain_same(&e->value, value);
+}
+
+/* On how many nodes this client set the key with this value, from event `from` to event `to`. */
+static inline int plain_sets(const struct plain_history *h, size_t from, size_t to,
+                             const struct history_event *of)
+{
+    uint64_t nodes = 0;
+    for (size_t i = from; i <= to && i < h->count; i++) {
+        if (plain_set_by(&h->events[i], of->process, of->resource, &of->value)) {
+            nodes |= UINT64_C(1) << h->events[i].node;
+        }
+    }
+    return __builtin_popcountll(nodes);
+}
+
+/* The invoke whose answer event `end` is. */
+static inline size_t plain_invoke_of(const struct plain_history *h, size_t end)
+{
+    size_t found = end;
+    for (size_t i = 0; i < end; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind == HISTORY_OP && e->type == HISTORY_INVOKE &&
+            e->process == h->events[end].process) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* When a fault ended; INT64_MAX if it did not. */
+static inline int64_t plain_fault_end_ns(const struct plain_history *h, size_t start)
+{
+    for (size_t i = start + 1; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind == HISTORY_FAULT && e->f == HISTORY_FAULT_END &&
+            e->fault == h->events[start].fault) {
+            return e->time_ns;
+        }
+    }
+    return INT64_MAX;
+}
+
+static inline bool plain_begins(const struct history_event *e)
+{
+    return e->kind == HISTORY_FAULT && e->f == HISTORY_FAULT_START;
+}
+
+/* Was a fault that names this client in force at any time from event `from` to event `to`? */
+static inline bool plain_touched(const struct plain_history *h, int32_t process, size_t from,
+                                 size_t to)
+{
+    for (size_t i = 0; i <= to; i++) {
+        if (plain_begins(&h->events[i]) && history_fault_names_client(&h->events[i], process) &&
+            plain_fault_end_ns(h, i) >= h->events[from].time_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The same, or one that names this node; "one lost reply is no excuse". */
+static inline bool plain_excused(const struct plain_history *h, int32_t process, int32_t node,
+                                 size_t from, size_t to)
+{
+    for (size_t i = 0; i <= to; i++) {
+        const struct history_event *e = &h->events[i];
+        if (!plain_begins(e)) {
+            continue;
+        }
+        int64_t end_ns = plain_fault_end_ns(h, i);
+        bool one_reply =
+            e->fault_kind == FAULT_LOSE_REPLY && end_ns - e->time_ns < PLAIN_ONE_REPLY_NS;
+        bool named = history_fault_names_client(e, process) || history_fault_names_node(e, node);
+        if (named && !one_reply && end_ns >= h->events[from].time_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where a client first set a key with this value. */
+static inline size_t plain_first_set(const struct plain_history *h, const struct history_event *set)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        if (plain_set_by(&h->events[i], set->process, set->resource, &set->value)) {
+            return i;
+        }
+    }
+    return h->count;
+}
+
+/* Until the end of a key by event `end`, a majority had the key of `set`: now one less. */
+static inline bool plain_keeps_majority(const struct plain_history *h, size_t end,
+                                        const struct history_event *set)
+{
+    int holding = 0;
+    for (int32_t node = 0; node < h->header->node_count; node++) {
+        struct plain_held held = plain_holds(h, end, node, set->resource);
+        holding +=
+            held.there && held.process == set->process && plain_same(&held.value, &set->value) ? 1
+                                                                                               : 0;
+    }
+    return holding == h->header->node_count / 2;
+}
+
+/* "Refused, but a majority kept the key to its ttl": of one value that was set meanwhile. */
+static inline bool plain_kept_to_its_ttl(const struct plain_history *h, size_t refused)
+{
+    size_t asked = plain_invoke_of(h, refused);
+    for (size_t i = asked; i < refused; i++) {
+        const struct history_event *set = &h->events[i];
+        if (!plain_key(set, HISTORY_KEY_SET) || set->process != h->events[refused].process ||
+            set->resource != h->events[refused].resource) {
+            continue;
+        }
+        for (size_t k = refused; k < h->count; k++) {
+            const struct history_event *end = &h->events[k];
+            if (plain_key(end, HISTORY_KEY_EXPIRED) && end->cause == CAUSE_TTL &&
+                end->resource == set->resource && plain_same(&end->owner, &set->value) &&
+                plain_keeps_majority(h, k, set) &&
+                !plain_excused(h, set->process, end->node, plain_first_set(h, set), k)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Did this grant's key on this node go and come again by a set, up to event `last`? */
+static inline bool plain_remade(const struct plain_history *h, size_t last, int32_t node,
+                                const struct history_event *grant)
+{
+    bool set = false;
+    for (size_t i = 0; i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->node != node || !plain_set_by(e, grant->process, grant->resource, &grant->value)) {
+            continue;
+        }
+        struct plain_held held = i > 0 ? plain_holds(h, i - 1, node, grant->resource)
+                                       : (struct plain_held){.there = false};
+        if (set && !(held.there && plain_same(&held.value, &grant->value))) {
+            return true;
+        }
+        set = true;
+    }
+    return false;
+}
+
+/* "Extended, but keys of the majority were gone and had to be set anew." */
+static inline bool plain_set_anew(const struct plain_history *h, size_t extended)
+{
+    size_t grant = plain_grant_of(h, extended);
+    if (grant == h->count || plain_grant_end(h, grant) < extended) {
+        return false;
+    }
+    const struct history_event *g = &h->events[grant];
+    int majority = h->header->node_count / 2 + 1;
+    int stayed = 0;
+    for (int32_t node = 0; node < h->header->node_count; node++) {
+        struct plain_held held = plain_holds(h, extended, node, g->resource);
+        bool ours = held.there && held.process == g->process && plain_same(&held.value, &g->value);
+        stayed += ours && !plain_remade(h, extended, node, g) ? 1 : 0;
+    }
+    return plain_holding(h, extended, grant) >= majority && stayed < majority;
+}
+
+/* Where no node was sent the value that was told, the keys go by who set them: on how many nodes
+ * did this client set one for the acquire that event `grant` ends? */
+static inline int plain_set_others(const struct plain_history *h, size_t grant)
+{
+    uint64_t nodes = 0;
+    for (size_t i = plain_invoke_of(h, grant); i < grant; i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_key(e, HISTORY_KEY_SET) && e->process == h->events[grant].process &&
+            e->resource == h->events[grant].resource) {
+            nodes |= UINT64_C(1) << e->node;
+        }
+    }
+    return __builtin_popcountll(nodes);
+}
+
+static inline bool plain_untrue(const struct plain_history *h, size_t i)
+{
+    const struct history_event *e = &h->events[i];
+    int majority = h->header->node_count / 2 + 1;
+    if (plain_granted(e)) {
+        int sets = plain_sets(h, 0, i, e);
+        return (sets > 0 ? sets : plain_set_others(h, i)) < majority;
+    }
+    if (plain_is(e, HISTORY_RELEASE, HISTORY_OK)) {
+        size_t grant = plain_grant_of(h, i);
+        return grant < h->count && plain_holding(h, i, grant) >= majority;
+    }
+    if (plain_is(e, HISTORY_RELEASE, HISTORY_FAIL)) {
+        size_t grant = plain_grant_of(h, i);
+        return grant < h->count && plain_holding(h, i, grant) >= majority &&
+               !plain_touched(h, e->process, plain_invoke_of(h, i), i);
+    }
+    if (plain_is(e, HISTORY_ACQUIRE, HISTORY_FAIL)) {
+        return plain_kept_to_its_ttl(h, i);
+    }
+    return plain_is(e, HISTORY_EXTEND, HISTORY_OK) && plain_set_anew(h, i);
+}
+
+/* `result_truth`: did the lock's answer contradict its effect? */
+static inline enum plain plain_result_truth(const struct plain_history *h)
+{
+    enum plain verdict = PLAIN_NOTHING;
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->events[i].kind != HISTORY_OP) {
+            continue;
+        }
+        verdict = plain_worse(verdict, PLAIN_PASS);
+        if (plain_untrue(h, i)) {
+            return PLAIN_FAIL;
+        }
+    }
+    return verdict;
+}
+
+#endif

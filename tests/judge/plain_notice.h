@@ -1,0 +1,118 @@
+/* plain_notice.h: of the second judge, `loss_notice`. */
+#ifndef TESTS_JUDGE_PLAIN_NOTICE_H
+#define TESTS_JUDGE_PLAIN_NOTICE_H
+
+#include "tests/judge/plain.h"
+
+static inline bool plain_notices(const struct plain_history *h)
+{
+    bool notices = h->header->promises_validity;
+    for (size_t i = 0; i < h->count; i++) {
+        notices = notices || h->events[i].kind == HISTORY_NOTICE;
+    }
+    return notices;
+}
+
+/* The last section of this grant's client: was it inside at `time_ns`, by event `last`? */
+static inline bool plain_inside(const struct plain_history *h, size_t grant, size_t last)
+{
+    const struct history_event *g = &h->events[grant];
+    bool inside = false;
+    for (size_t i = grant; i <= last && i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->process != g->process) {
+            continue;
+        }
+        if (e->kind == HISTORY_SECTION && e->resource == g->resource) {
+            inside = e->f == HISTORY_ENTER;
+        } else if (e->kind == HISTORY_CLIENT && e->f == HISTORY_CLIENT_KILLED) {
+            inside = false;
+        }
+    }
+    return inside;
+}
+
+static inline bool plain_told(const struct plain_history *h, size_t grant, size_t last)
+{
+    const struct history_event *g = &h->events[grant];
+    for (size_t i = grant; i <= last && i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->process == g->process && e->resource == g->resource &&
+            (e->kind == HISTORY_NOTICE || plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The last event at the time of event `i`: what happens at one moment has no order. */
+static inline size_t plain_moment_end(const struct plain_history *h, size_t i)
+{
+    while (i + 1 < h->count && h->events[i + 1].time_ns == h->events[i].time_ns) {
+        i++;
+    }
+    return i;
+}
+
+/* "Nobody waits for a notice to the dead": it was killed before it was told, left or released. */
+static inline bool plain_dies_first(const struct plain_history *h, size_t one, size_t from)
+{
+    const struct history_event *g = &h->events[one];
+    for (size_t i = from + 1; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->process != g->process) {
+            continue;
+        }
+        if (e->kind == HISTORY_CLIENT && e->f == HISTORY_CLIENT_KILLED) {
+            return true;
+        }
+        bool same = e->resource == g->resource;
+        if (same && ((e->kind == HISTORY_SECTION && e->f == HISTORY_LEAVE) ||
+                     e->kind == HISTORY_NOTICE || plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE))) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Holder `one` is inside, or enters, behind the grant `other`, and was not told. */
+static inline bool plain_untold(const struct plain_history *h, size_t one, size_t other)
+{
+    size_t last = plain_moment_end(h, other);
+    if (plain_inside(h, one, other) && plain_inside(h, one, last) && !plain_told(h, one, last)) {
+        return !plain_dies_first(h, one, last);
+    }
+    for (size_t i = other + 1; i < h->count && i < plain_grant_end(h, one); i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind == HISTORY_SECTION && e->f == HISTORY_ENTER &&
+            e->process == h->events[one].process && e->resource == h->events[one].resource &&
+            !plain_told(h, one, i)) {
+            return !plain_dies_first(h, one, i);
+        }
+    }
+    return false;
+}
+
+/* `loss_notice`: "a client inside its section, neither told nor leaving, when another is granted
+ * the resource; or a client that enters its section afterwards and was not told". */
+static inline enum plain plain_loss_notice(const struct plain_history *h)
+{
+    enum plain verdict = PLAIN_NOTHING;
+    for (size_t one = 0; one < h->count && plain_notices(h); one++) {
+        if (!plain_granted(&h->events[one])) {
+            continue;
+        }
+        verdict = PLAIN_PASS;
+        size_t end = plain_grant_end(h, one);
+        for (size_t other = one + 1; other < h->count && other < end; other++) {
+            const struct history_event *e = &h->events[other];
+            if (plain_granted(e) && e->process != h->events[one].process &&
+                e->resource == h->events[one].resource && plain_untold(h, one, other)) {
+                return PLAIN_FAIL;
+            }
+        }
+    }
+    return verdict;
+}
+
+#endif

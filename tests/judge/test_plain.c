@@ -1,0 +1,328 @@
+/* test_plain.c: the checks beside a second judge, over simulated runs and over what is left of them
+ * when an event is dropped, moved, swapped, delayed, changed or given to another. PICKLOCK_JUDGED
+ * says how many histories; the runs are those of seeds 1, 2, ... of each file. */
+#include "base/assert.h"
+#include "base/random.h"
+#include "checker/judge.h"
+#include "tests/judge/plain_keys.h"
+#include "tests/judge/plain_notice.h"
+#include "tests/sim/sim_fixture.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const struct second {
+    const char *check;
+    enum plain (*judge)(const struct plain_history *history);
+} seconds[] = {
+    {"exclusion", plain_exclusion},
+    {"section_exclusion", plain_section_exclusion},
+    {"store_integrity", plain_store_integrity},
+    {"fence_order", plain_fence_order},
+    {"linearizable", plain_linearizable},
+    {"deadlock_freedom", plain_deadlock_freedom},
+    {"ownership", plain_ownership},
+    {"validity", plain_validity},
+    {"result_truth", plain_result_truth},
+    {"loss_notice", plain_loss_notice},
+};
+enum {
+    SECONDS = sizeof seconds / sizeof seconds[0],
+    BLOCK_BYTES = 64 << 20,
+    YAML_BYTES = 1 << 14,
+    PROCESSES_MAX = 64,
+    MUTATIONS = 12,
+};
+
+static const char *const files[] = {
+    "scenarios/random/anything.yaml",
+    "scenarios/random/fenced.yaml",
+    "scenarios/random/pauses.yaml",
+    "scenarios/restart-forgets.yaml",
+    "scenarios/clock-jump-one-of-five.yaml",
+    "scenarios/wrong/fence-not-raised.yaml",
+    "scenarios/wrong/plain-delete.yaml",
+    "scenarios/wrong/extend-creates.yaml",
+    "scenarios/wrong/release-ignores-error.yaml",
+    "scenarios/wrong/no-cleanup.yaml",
+    "scenarios/wrong/extend-any-owner.yaml",
+    "scenarios/wrong/quorum-half.yaml",
+    "scenarios/wrong/extend-no-recheck.yaml",
+    "scenarios/extend-in-time.yaml",
+    "scenarios/extend-fails.yaml",
+    "scenarios/clock-drift-beyond-allowance.yaml",
+    "scenarios/pause-saved-by-value.yaml",
+};
+
+enum { FILES = sizeof files / sizeof files[0] };
+
+static struct fixture run;
+static struct history_event changed[FIXTURE_EVENTS_MAX];
+static _Alignas(16) char block[BLOCK_BYTES];
+static unsigned long compared, failed[SECONDS], differed[SECONDS];
+
+static enum plain judged(const struct check_result *result)
+{
+    switch ((enum verdict)result->verdict) {
+    case VERDICT_FAIL:
+        return PLAIN_FAIL;
+    case VERDICT_PASS:
+        return PLAIN_PASS;
+    case VERDICT_SKIPPED:
+    case VERDICT_UNKNOWN:
+        return PLAIN_NOTHING;
+    }
+    return PLAIN_NOTHING;
+}
+
+static void show(const struct plain_history *h)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        char memory[1024];
+        struct text line = text_over(memory, sizeof memory);
+        history_event_print(&h->events[i], &line);
+        printf("  %s", line.data);
+    }
+}
+
+static const struct check_result *result_of(const struct judge *judge, const char *check)
+{
+    for (size_t i = 0; i < check_count(); i++) {
+        if (strcmp(check_at(i)->name, check) == 0) {
+            return judge_result(judge, i);
+        }
+    }
+    cr_assert(false, "no check is called %s", check);
+    UNREACHABLE();
+}
+
+static void compare_one(size_t k, const struct judge *judge, const struct plain_history *h,
+                        uint64_t seed)
+{
+    enum plain ours = judged(result_of(judge, seconds[k].check));
+    enum plain second = seconds[k].judge(h);
+    failed[k] += second == PLAIN_FAIL;
+    if ((ours == PLAIN_FAIL) == (second == PLAIN_FAIL)) {
+        return;
+    }
+    differed[k]++;
+    if (differed[k] == 1) {
+        const struct check_result *result = result_of(judge, seconds[k].check);
+        printf("%s, seed %" PRIu64 ": the check says %s (reason %d, event %" PRIu64
+               "), the second judge %s, of\n",
+               seconds[k].check, seed, verdict_name(result->verdict), result->reason,
+               result->evidence[0], second == PLAIN_FAIL ? "fail" : "no fail");
+        show(h);
+    }
+}
+
+/* `exclusion` and `linearizable` never disagree on the same two grants. */
+static void compare_grants(const struct judge *judge, uint64_t seed)
+{
+    const struct check_result *overlap = result_of(judge, "exclusion");
+    const struct check_result *order = result_of(judge, "linearizable");
+    cr_assert(overlap->verdict != VERDICT_FAIL || order->verdict == VERDICT_FAIL,
+              "seed %" PRIu64 ": a legal order of two leases that overlap", seed);
+    if (order->verdict != VERDICT_FAIL || order->evidence_count != 2) {
+        return;
+    }
+    cr_assert_eq(overlap->verdict, VERDICT_FAIL, "seed %" PRIu64, seed);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(overlap->evidence[i], order->evidence[i], "seed %" PRIu64, seed);
+    }
+    cr_assert_eq(overlap->blame, order->blame, "seed %" PRIu64, seed);
+    cr_assert_eq(overlap->assumption, order->assumption, "seed %" PRIu64, seed);
+}
+
+static void compare(const struct plain_history *h, uint64_t seed)
+{
+    cr_assert_leq(judge_bytes(h->header, JUDGE_ALL), sizeof block);
+    struct judge *judge = judge_init(block, h->header, JUDGE_ALL);
+    for (size_t i = 0; i < h->count; i++) {
+        judge_event(judge, &h->events[i]);
+    }
+    judge_finish(judge);
+    compare_grants(judge, seed);
+    compared++;
+    for (size_t k = 0; k < SECONDS; k++) {
+        compare_one(k, judge, h, seed);
+    }
+}
+
+/* Put an event where another is, at its time. */
+static void move(size_t from, size_t to)
+{
+    struct history_event kept = changed[from];
+    kept.time_ns = changed[to].time_ns;
+    if (to > from) {
+        memmove(&changed[from], &changed[from + 1], (to - from) * sizeof changed[0]);
+    } else {
+        memmove(&changed[to + 1], &changed[to], (from - to) * sizeof changed[0]);
+    }
+    changed[to] = kept;
+}
+
+static void swap(size_t i, size_t k)
+{
+    struct history_event one = changed[i];
+    struct history_event other = changed[k];
+    int64_t one_ns = one.time_ns;
+    one.time_ns = other.time_ns;
+    other.time_ns = one_ns;
+    changed[i] = other;
+    changed[k] = one;
+}
+
+enum change { DROP, MOVE, SWAP, DELAY, RENUMBER, GIVE, CHANGES };
+
+/* Change one event; gives how many are left. */
+static size_t change(struct random_stream *stream, size_t count)
+{
+    size_t i = random_below(stream, count);
+    switch ((enum change)random_below(stream, CHANGES)) {
+    case DROP:
+        memmove(&changed[i], &changed[i + 1], (count - i - 1) * sizeof changed[0]);
+        return count - 1;
+    case MOVE:
+        move(i, random_below(stream, count));
+        return count;
+    case SWAP:
+        swap(i, i + 1 < count ? i + 1 : i - 1);
+        return count;
+    case DELAY: { /* and all that follows */
+        int64_t by_ns = (int64_t)random_below(stream, 3 * NS_PER_S);
+        for (size_t k = i; k < count; k++) {
+            changed[k].time_ns += by_ns;
+        }
+        return count;
+    }
+    case RENUMBER:
+        if (changed[i].fence > 0) { /* a node's clock in microseconds */
+            changed[i].fence -= (int64_t)random_below(stream, 1000000);
+        }
+        changed[i].until_ns += (int64_t)random_below(stream, 2 * NS_PER_S) - NS_PER_S;
+        changed[i].basis += (int64_t)random_below(stream, 3) - 1;
+        return count;
+    case GIVE:
+        if (changed[i].process >= 0) {
+            changed[i].process = (int32_t)random_below(stream, 3);
+        }
+        return count;
+    case CHANGES:
+        break;
+    }
+    UNREACHABLE();
+}
+
+/* One or two changes of the run's history. */
+static size_t mutate(struct random_stream *stream, size_t count)
+{
+    memcpy(changed, run.events, count * sizeof changed[0]);
+    uint64_t changes = 1 + random_below(stream, 2);
+    for (uint64_t n = 0; n < changes; n++) {
+        count = change(stream, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        changed[i].index = i;
+    }
+    return count;
+}
+
+/* Whether nobody contradicts himself: a key that is there cannot be set as if it were not, and who
+ * is inside cannot enter (of locks that nobody enters twice). */
+static bool consistent(const struct plain_history *h)
+{
+    bool inside[PROCESSES_MAX] = {false};
+    for (size_t i = 0; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind == HISTORY_SECTION) {
+            if (inside[e->process] == (e->f == HISTORY_ENTER)) {
+                return false;
+            }
+            inside[e->process] = e->f == HISTORY_ENTER;
+        }
+        if (plain_granted(e) && plain_sets(h, 0, i, e) == 0) {
+            return false; /* a value that was never sent: whose keys are judged is another question
+                           */
+        }
+        if (i > 0 && plain_key(e, HISTORY_KEY_SET) && (e->flags & HISTORY_HAS_OWNER) == 0 &&
+            plain_holds(h, i - 1, e->node, e->resource).there) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the history's reader asks of a file: operations come in pairs. */
+static bool readable(const struct plain_history *h)
+{
+    uint8_t open[PROCESSES_MAX] = {0};
+    for (size_t i = 0; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind != HISTORY_OP) {
+            continue;
+        }
+        uint8_t *mine = &open[e->process];
+        bool begins = e->type == HISTORY_INVOKE;
+        if (begins ? *mine != 0 : *mine != e->f + 1) {
+            return false;
+        }
+        *mine = begins ? (uint8_t)(e->f + 1) : 0;
+    }
+    return true;
+}
+
+/* Make the simulator for a file, which fixture_open knows by another name. */
+static void open_file(const char *path)
+{
+    static char yaml[YAML_BYTES];
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file, "%s", path);
+    yaml[fread(yaml, 1, sizeof yaml - 1, file)] = '\0';
+    cr_assert_eq(fclose(file), 0);
+    char *name = strstr(yaml, "\nname: ");
+    cr_assert_not_null(name);
+    char *end = strchr(name + 1, '\n');
+    memcpy(name, "\nname: test", 11);
+    memset(name + 11, ' ', (size_t)(end - name - 11));
+    fixture_open(&run, yaml, 1);
+}
+
+/* One run, and what is left of it under a few changes. */
+static void judge_run(uint64_t seed)
+{
+    fixture_again(&run, seed);
+    fixture_finish(&run);
+    struct history_header header;
+    plan_header(&run.plan, "sim", &header);
+    struct plain_history whole = {&header, run.events, run.count};
+    compare(&whole, seed);
+    struct random_stream stream = random_stream("mutate", seed);
+    for (int i = 0; i < MUTATIONS; i++) {
+        struct plain_history h = {&header, changed, mutate(&stream, run.count)};
+        if (readable(&h) && consistent(&h)) {
+            compare(&h, seed);
+        }
+    }
+}
+
+Test(plain, agrees_with_the_checks)
+{
+    const char *asked = getenv("PICKLOCK_JUDGED");
+    unsigned long wanted = asked != NULL ? strtoul(asked, NULL, 10) : 6000;
+    for (size_t f = 0; f < FILES; f++) {
+        open_file(files[f]);
+        for (uint64_t seed = 1; compared < wanted * (f + 1) / FILES; seed++) {
+            judge_run(seed);
+        }
+        fixture_close(&run);
+    }
+    printf("%lu histories compared\n", compared);
+    for (size_t k = 0; k < SECONDS; k++) {
+        printf("%s: %lu failed, %lu differ\n", seconds[k].check, failed[k], differed[k]);
+    }
+    for (size_t k = 0; k < SECONDS; k++) {
+        cr_assert_eq(differed[k], 0, "%s differs", seconds[k].check);
+        cr_assert_gt(failed[k], 0, "%s never failed: nothing was compared", seconds[k].check);
+    }
+}

@@ -1,0 +1,154 @@
+/* test_lateness.c: what the clocks of a run tell of its own standing still. */
+#include "harness/real/process/lateness.h"
+
+#include "base/duration.h"
+#include "harness/real/process/process.h"
+#include "tests/real/story.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct lateness lateness;
+static struct lateness_found found[LATENESS_FOUND_MAX];
+static struct lateness_clocks clocks;
+
+static void begin(void)
+{
+    memset(&lateness, 0, sizeof lateness);
+    clocks = (struct lateness_clocks){
+        .mono_ns = 5 * NS_PER_S, .boot_ns = 9 * NS_PER_S, .wall_ns = 1795000000 * NS_PER_S};
+    cr_assert_eq(lateness_look(&lateness, &clocks, found), 0, "nothing precedes the first look");
+}
+
+static uint32_t pass(int64_t ns)
+{
+    clocks.mono_ns += ns;
+    clocks.boot_ns += ns;
+    clocks.wall_ns += ns;
+    return lateness_look(&lateness, &clocks, found);
+}
+
+TestSuite(lateness, .init = begin, .timeout = 60);
+
+Test(lateness, beats_that_come_in_time_say_nothing)
+{
+    for (int i = 0; i < 1000; i++) {
+        cr_assert_eq(pass(LATENESS_BEAT_NS + i * 900), 0);
+    }
+}
+
+Test(lateness, a_stop_of_three_seconds_is_all_told)
+{
+    cr_assert_eq(pass(3 * NS_PER_S), 1);
+    cr_assert_eq(found[0].cause, CAUSE_LOOP);
+    cr_assert_eq(found[0].length_ns, 3 * NS_PER_S);
+    cr_assert_eq(found[0].time_ns, clocks.mono_ns);
+    cr_assert_eq(lateness.lost_ns, 3 * NS_PER_S, "nobody's time is up by it");
+    cr_assert_eq(pass(LATENESS_BEAT_NS), 0);
+}
+
+Test(lateness, two_milliseconds_are_told_and_less_is_not)
+{
+    cr_assert_eq(pass(LATENESS_BEAT_NS + HISTORY_LATE_NOTED_NS - 1), 0);
+    cr_assert_eq(pass(LATENESS_BEAT_NS + HISTORY_LATE_NOTED_NS), 1);
+    cr_assert_eq(lateness.lost_ns, 0);
+}
+
+Test(lateness, a_wait_for_a_processor_is_the_schedulers)
+{
+    clocks.waited_ns = 40 * NS_PER_MS;
+    cr_assert_eq(pass(50 * NS_PER_MS), 1);
+    cr_assert_eq(found[0].cause, CAUSE_SCHEDULER);
+}
+
+Test(lateness, a_suspended_machine_is_seen_though_true_time_stood)
+{
+    clocks.boot_ns += 3600 * NS_PER_S;
+    clocks.wall_ns += 3600 * NS_PER_S;
+    cr_assert_eq(pass(LATENESS_BEAT_NS), 1);
+    cr_assert_eq(found[0].cause, CAUSE_SUSPEND);
+    cr_assert_eq(found[0].amount_ns, 3600 * NS_PER_S);
+    cr_assert_eq(pass(LATENESS_BEAT_NS), 0, "told once");
+}
+
+Test(lateness, a_wall_clock_that_is_set_is_seen_in_both_directions)
+{
+    clocks.wall_ns += 11 * NS_PER_S;
+    cr_assert_eq(pass(LATENESS_BEAT_NS), 1);
+    cr_assert_eq(found[0].cause, CAUSE_CLOCK_STEP);
+    cr_assert_eq(found[0].amount_ns, 11 * NS_PER_S);
+    clocks.wall_ns -= 22 * NS_PER_S;
+    cr_assert_eq(pass(LATENESS_BEAT_NS), 1);
+    cr_assert_eq(found[0].amount_ns, -22 * NS_PER_S);
+    clocks.wall_ns += 100 * NS_PER_US;
+    cr_assert_eq(pass(LATENESS_BEAT_NS), 0, "a clock that is led back is not set");
+}
+
+Test(lateness, clocks_that_were_read_apart_are_told_by_the_next_look)
+{
+    clocks.apart = true;
+    clocks.wall_ns += NS_PER_S;
+    cr_assert_eq(pass(LATENESS_BEAT_NS), 0);
+    clocks.apart = false;
+    cr_assert_eq(pass(LATENESS_BEAT_NS), 1);
+    cr_assert_eq(found[0].cause, CAUSE_CLOCK_STEP);
+}
+
+/* ---- the run's own --------------------------------------------------------------------------- */
+
+static struct story story;
+
+static const struct history_event *longest(enum history_cause cause)
+{
+    const struct history_event *best = NULL;
+    for (size_t i = 0; i < story.count; i++) {
+        const struct history_event *event = &story.events[i];
+        bool fits = event->kind == HISTORY_LATE && event->cause == cause && event->process < 0;
+        if (fits && (best == NULL || event->number[0] > best->number[0])) {
+            best = event;
+        }
+    }
+    return best;
+}
+
+/* At the first grant the whole process stops, until the stopper has it go on. */
+static void stop_at_grant(const struct history_event *event)
+{
+    static bool stopped;
+    if (!stopped && event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK) {
+        stopped = true;
+        (void)raise(SIGSTOP);
+    }
+}
+
+static void stopper_run(pid_t run)
+{
+    while (process_state(run) != 'T') {
+        (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
+    }
+    (void)nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+    (void)kill(run, SIGCONT);
+    _exit(0);
+}
+
+Test(lateness, a_run_that_is_stopped_says_so, .timeout = 120)
+{
+    pid_t run = getpid();
+    pid_t stopper = fork();
+    if (stopper == 0) {
+        stopper_run(run);
+    }
+    story.seen = stop_at_grant;
+    story_must_run(&story,
+                   "version: 1\nname: story\nabout: x\nlock: {algorithm: redlock, ttl: 1s}\n"
+                   "clients: {count: 2, sections: 2, hold: 20ms}\nduration: 20s\n"
+                   "expect: {exclusion: pass}\n",
+                   1);
+    (void)waitpid(stopper, NULL, 0);
+    const struct history_event *stop = longest(CAUSE_LOOP);
+    cr_assert_not_null(stop);
+    cr_assert_geq(stop->number[0], 2 * NS_PER_S);
+    cr_assert_eq(story_count(&story, HISTORY_CLIENT, HISTORY_CLIENT_KILLED), 0, "no time was lost");
+}
