@@ -4,10 +4,11 @@
 # DEB builds and tries the packages; EMPTY is what the empty system has in which they are tried.
 # SHARD are the engines that run shards, GATE is what a pipeline's files are held against.
 PACKAGES_BUILD := gcc libc6-dev make pkg-config libhiredis-dev libyaml-dev libuv1-dev uthash-dev \
-                  libxxhash-dev libjansson-dev libzstd-dev redis-server
+                  libxxhash-dev libjansson-dev libzstd-dev libssl-dev redis-server
 PACKAGES_DEB   := build-essential dpkg-dev debhelper lintian debootstrap
 PACKAGES_SHARD := python3-venv parallel slurm-wlm munge
 PACKAGES_GATE  := python3-venv libxml2-utils git
+PACKAGES_BROWSER := chromium python3 fonts-dejavu-core
 PACKAGES_EMPTY := redis-server gcc libc6-dev pkg-config
 PACKAGES_TEST  := procps libc6-dbg libcriterion-dev clang clang-format libclang-rt-14-dev valgrind python3 zstd \
                   mandoc bash-completion zsh fish libxml2-utils
@@ -17,7 +18,7 @@ CC       ?= gcc
 OPTIMIZE ?= -O2
 SANITIZE ?=
 BUILD    ?= build/default
-LIBS     := hiredis yaml-0.1 libuv jansson libzstd libxxhash
+LIBS     := hiredis yaml-0.1 libuv jansson libzstd libxxhash libcrypto
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes \
             -Wmissing-prototypes -Wswitch-enum -Wundef -Wvla -Wformat=2 -Wpointer-arith \
@@ -33,7 +34,7 @@ LIBS_CFLAGS = $(eval LIBS_CFLAGS := $$(shell pkg-config --cflags $(LIBS)))$(LIBS
 LIBS_LINK   = $(shell pkg-config --libs $(LIBS)) -ldl -lpthread -lm
 
 # ---- the house: one static library a room ----------------------------------------------------
-ROOMS := base lockcore history harness checker cli
+ROOMS := base lockcore history servers harness checker cli
 sources = $(filter-out harness/real/preload/%,$(sort $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 SHIM_SOURCES := $(wildcard harness/real/preload/*.c)
@@ -71,6 +72,24 @@ $(BUILD)/picklock-%.so: harness/real/preload/%.c harness/real/preload/clock_page
 	@$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden $(WARNINGS) -I. $(CFLAGS) -shared \
 	    -o $@ $< $(LDFLAGS)
 
+# The constant parts of a page, as bytes: its script is one, of several files, in this order.
+PAGE_FOLDER := checker/report/script
+PAGE_SCRIPT := $(patsubst %,$(PAGE_FOLDER)/%.js,events words axis lanes draw input)
+PAGE_FILES  := $(PAGE_SCRIPT) $(patsubst %,$(PAGE_FOLDER)/%,style.css batch.css toolbar.html below.html)
+
+$(BUILD)/include/page_bytes.h: tools/bytes.sh $(PAGE_FILES)
+	@mkdir -p $(@D)
+	@tools/bytes.sh script_bytes $(PAGE_SCRIPT) > $@
+	@tools/bytes.sh style_bytes $(PAGE_FOLDER)/style.css >> $@
+	@tools/bytes.sh batch_style_bytes $(PAGE_FOLDER)/batch.css >> $@
+	@tools/bytes.sh toolbar_bytes $(PAGE_FOLDER)/toolbar.html >> $@
+	@tools/bytes.sh below_bytes $(PAGE_FOLDER)/below.html >> $@
+
+$(BUILD)/checker/report/page_files.o: $(BUILD)/include/page_bytes.h
+
+# `picklock explain` has these pages in it.
+$(BUILD)/cli/explain.o: docs/CHECKS.md docs/FAULTS.md
+
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_ALL) $(LIBS_CFLAGS) -MMD -MP -c $< -o $@
@@ -105,27 +124,58 @@ test: deps-test ## set up, build, and run every test
 
 test-run: picklock arrows tidy purity
 	@$(MAKE) --no-print-directory unit
-	@python3 tests/command/run.py ./picklock
-	@python3 tests/command/report.py ./picklock
+	@tools/command.sh ./picklock
 	@python3 tests/adapters/run.py ./picklock
+	@python3 tests/adapters/templates.py ./picklock
 	@python3 tests/shards/run.py ./picklock
 	@python3 tests/gate/run.py ./picklock
 	@python3 tests/packages/run.py
+	@python3 tests/house/run.py
 	@tools/suite.sh ./picklock
+
+.PHONY: cluster-test compose-test
+cluster-test: picklock $(BUILD)/tests/real/test_run $(BUILD)/tests/real/test_orders ## the whole corpus on five agents, and agents that are attacked, paused and killed
+	@python3 tests/cluster/run.py ./picklock --all
+
+compose-test: ## the whole corpus on five containers, where an engine can run
+	@python3 tests/cluster/compose.py
 
 deps: ## install the packages that building and running needs
 	@tools/deps.sh $(PACKAGES_BUILD)
 
+deps-build: ## install the packages that building alone needs
+	@tools/deps.sh $(filter-out redis-server,$(PACKAGES_BUILD))
+
 deps-test: ## install the packages that the tests need as well
 	@tools/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
 
+# ---- the pages, in a browser ---------------------------------------------------------------------
+.PHONY: deps-browser browser-test screenshots page-figures
+deps-browser: ## install what looking at the pages needs
+	@tools/deps.sh $(PACKAGES_BUILD) $(PACKAGES_BROWSER)
+
+browser-test: picklock ## open the pages in a headless Chromium, at three widths, light and dark
+	@python3 tests/browser/run.py ./picklock
+
+screenshots: picklock ## draw the pictures that docs and README show, into docs/pictures
+	@python3 tests/browser/screenshots.py ./picklock docs/pictures
+
+page-figures: picklock ## measure the page of a million events: bytes, opening, frames
+	@python3 tests/browser/figures.py ./picklock
+
 # ---- other people's lock libraries, behind the adapter protocol ----------------------------------
-adapters: ## install the pinned npm libraries that adapters/ puts under test
-	@if command -v npm >/dev/null; then \
-	    cd adapters/node-redlock && npm ci --no-audit --no-fund --loglevel=error; \
-	else \
-	    echo "adapters: skipped: npm is missing (Debian: apt-get install npm)"; \
-	fi
+adapters: ## build the adapters of pinned libraries whose toolchain is here; says what is skipped
+	@tools/adapters.sh
+
+# ---- locks that are no code of ours, with bugs planted in them -----------------------------------
+.PHONY: planted
+planted: picklock ## bugs planted in foreign locks are caught; SAMPLE=i/n for a part, RUNS=n of the right ones, BUSY=30 beside
+	@python3 tests/adapters/planted_run.py ./picklock --sample $(or $(SAMPLE),0/1) \
+	    --runs $(or $(RUNS),0) --busy $(or $(BUSY),0) --jobs $(or $(JOBS),4)
+
+.PHONY: published
+published: picklock ## what is said of published libraries, where `make adapters` installed them
+	@python3 tests/adapters/published.py ./picklock
 
 # Every file of the project in C; a tarball has no git to ask.
 C_FILES = $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep . || find $(ROOMS) tests bench examples -name '*.[ch]')
@@ -157,6 +207,13 @@ $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(filter-out $(BUILD)/libcli.a,$(ROOM_L
 .PHONY: soak
 soak: $(BUILD)/tests/checker/test_linear_brute ## ten million small lock histories against the exhaustive search; SEED=n
 	PICKLOCK_SOAK=500000 PICKLOCK_SEED=$(or $(SEED),$(shell date +%s)) $<
+
+# ---- mutants: one change of the code at a time, which a test must notice -------------------------
+.PHONY: mutate
+mutate: picklock $(patsubst %.c,$(BUILD)/%.o,$(TEST_SOURCES)) ## change one thing of ROOM at a time and list what no test notices; SAMPLE=400 or all, SEED=1, BY=tests or verdict
+	@MUTATE_CC='$(CC)' MUTATE_CFLAGS='$(CFLAGS_ALL) $(LIBS_CFLAGS)' MUTATE_BUILD='$(BUILD)' \
+	    MUTATE_LIBS='$(LINK_LIBS) $(LDFLAGS_ALL) $(LIBS_LINK)' \
+	    python3 tools/mutate.py --room $(ROOM) --by $(or $(BY),tests) --sample $(or $(SAMPLE),400) --seed $(or $(SEED),1)
 
 .PHONY: fuzz fuzz-run
 fuzz: ## fuzz every parser for SECONDS_EACH seconds, beginning with its corpus

@@ -77,6 +77,7 @@ put_command() {
     for page in README.md CHANGELOG.md docs/*.md; do
         put 644 "$page" "$DOCDIR/$(basename "$page")"
     done
+    put_tree docs/pictures "$DOCDIR/pictures"
     put_tree examples "$DOCDIR/examples"
     put_tree adapters "$DOCDIR/adapters"
     put_tree deploy "$DOCDIR/deploy"

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""mutate.py: changes one thing of a room at a time and sees which test notices.
+
+    make mutate ROOM=lockcore                 400 mutants drawn from a seed that is printed
+    make mutate ROOM=lockcore SAMPLE=all      every one
+    make mutate ROOM=lockcore BY=verdict      what a scenario's verdict alone convicts, without any unit test
+
+Each mutant is one object file, linked before the room's library; the programs that contain it run from the cheapest on until one
+fails. What is done stands in build/mutate/ROOM-BY.jsonl, so that an interrupted run goes on where it was. At the end: a
+table by kind, and build/mutate/ROOM-BY.survivors.diff. Mutants that nothing can tell from the original are listed with the
+reason in docs/MUTANTS.md and are not counted.
+"""
+import argparse
+import collections
+import concurrent.futures
+import glob
+import json
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+from mutants import applied, change, mutants  # noqa: E402
+
+# A room: what is mutated, what is left out, and which test programs may notice.
+ROOMS = {
+    "lockcore": (["lockcore/*.c", "lockcore/*/*.c"], ["lockcore/drivers/", "/wrong/"], ["lockcore", "sim", "harness"]),
+    "drivers": (["lockcore/drivers/*.c"], [], ["lockcore", "real"]),
+    "sim": (["harness/sim/*.c"], [], ["sim", "harness"]),
+    "client": (["harness/client*.c", "harness/actor*.c", "harness/schedule*.c", "harness/store*.c"], [],
+               ["harness", "sim", "real"]),
+    "scenario": (["harness/scenario*.c"], [], ["harness"]),
+    "real": (["harness/real/*/*.c"], ["/preload/"], ["real"]),
+    "checker": (["checker/*.c", "checker/*/*.c"], ["checker/linear/", "checker/report/"], ["checker", "sim"]),
+    "linear": (["checker/linear/*.c", "checker/linear/*/*.c"], [], ["checker"]),
+    "history": (["history/*.c"], [], ["history", "checker"]),
+}
+OUT = "build/mutate"
+CORPUS = ["run", "scenarios", "--world", "sim", "-q", "--keep", "never", "--jobs", "1"]
+RANDOM = ["run", "scenarios/random", "--world", "sim", "-q", "--keep", "never", "--jobs", "1", "--seeds", "1..300"]
+
+
+def stop(sentence):
+    print(f"mutate: {sentence}", file=sys.stderr)
+    sys.exit(4)
+
+
+def shell(words, **more):
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+
+
+class Program:
+    """What may notice: a test program, or the command with its words. `members` are the object files inside it."""
+
+    def __init__(self, name, object_file, words, cpp_first):
+        self.name, self.object, self.words, self.first = name, object_file, words, cpp_first
+        self.seconds, self.members = 0.0, set()
+
+    def link(self, out, extra, flags, map_file=None):
+        words = [*flags.cc, *flags.cflags, "-o", out]
+        words += [f"-Wl,-Map={map_file}"] if map_file else []
+        words += ([self.object] if self.object else []) + extra + self.first + flags.libraries
+        return shell(words)
+
+    def run(self, binary, limit, scratch):
+        os.makedirs(scratch, exist_ok=True)
+        words = [binary, *self.words] + (["--out", os.path.join(scratch, "out")] if self.words else [])
+        environment = {**os.environ, "PICKLOCK_SOAK": "1500", "TMPDIR": os.path.abspath(scratch)}
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
+                                   stdin=subprocess.DEVNULL, start_new_session=True)
+        try:
+            output, _ = process.communicate(timeout=limit)
+            return process.returncode, output.decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.communicate()
+            return None, ""
+
+
+class Flags:
+    """How the project compiles and links; `make mutate` hands it over in the environment."""
+
+    def __init__(self):
+        take = lambda name: shlex.split(os.environ.get(name, ""))
+        self.cc, self.build = take("MUTATE_CC"), os.environ.get("MUTATE_BUILD", "")
+        self.cflags = [f for f in take("MUTATE_CFLAGS") if f not in ("-Werror", "-g")] + ["-w", "-O1"]
+        self.libraries = take("MUTATE_LIBS")
+        if not self.cc or not self.build:
+            stop("is started by `make mutate ROOM=...`, which knows how the project is built")
+
+
+def programs_of(room, by, flags):
+    if by == "verdict":
+        chosen = []
+    else:
+        chosen = [path for folder in ROOMS[room][2] for path in sorted(glob.glob(f"tests/{folder}/test_*.c"))]
+    criterion = ["-lcriterion"]
+    found = [Program(os.path.splitext(path)[0], f"{flags.build}/{os.path.splitext(path)[0]}.o", [], criterion)
+             for path in chosen]
+    command = [f"{flags.build}/libcli.a"]
+    found.append(Program("corpus in sim", None, CORPUS, command))
+    found.append(Program("random files in sim", None, RANDOM, command))
+    return found
+
+
+def make_place(folder, flags):
+    """A folder for a program, with the shims that it preloads beside it."""
+    os.makedirs(folder, exist_ok=True)
+    for shim in glob.glob(f"{flags.build}/picklock-*.so"):
+        link = os.path.join(folder, os.path.basename(shim))
+        if not os.path.lexists(link):
+            os.symlink(os.path.abspath(shim), link)
+
+
+def measure(program, flags):
+    """The program as it is: which members it holds, that it passes, and how long it takes."""
+    out = os.path.join(OUT, "base", re.sub(r"\W", "_", program.name))
+    linked = program.link(out, [], flags, out + ".map")
+    if linked.returncode != 0:
+        stop(f"{program.name} does not link: {linked.stdout.decode()[-500:]}")
+    with open(out + ".map", encoding="utf-8") as lines:
+        program.members = set(re.findall(r"lib\w+\.a\((\w+\.o)\)", lines.read()))
+    begin = time.monotonic()
+    code, output = program.run(out, 600, os.path.join(OUT, "base", "scratch"))
+    program.seconds = time.monotonic() - begin
+    if code != 0:
+        print(f"mutate: left out, fails unchanged: {program.name} (exit {code}) {output[-200:]}")
+        return False
+    return True
+
+
+def all_mutants(room):
+    files, without, _ = ROOMS[room]
+    for path in sorted({p for pattern in files for p in glob.glob(pattern)}):
+        if not any(part in path for part in without):
+            with open(path, encoding="ascii") as source:
+                text = source.read()
+            for mutant in mutants(text):
+                yield path, text, mutant
+
+
+def equivalents():
+    """(file, before, after) of docs/MUTANTS.md: rows | `file` | `before` | `after` | why |."""
+    rows = set()
+    with open("docs/MUTANTS.md", encoding="utf-8") as page:
+        for line in page:
+            cells = re.findall(r"`` (.*?) ``|`([^`]*)`", line)
+            cells = [(a or b).replace("\\|", "|") for a, b in cells]
+            if line.startswith("|") and len(cells) >= 3 and cells[0].endswith(".c"):
+                rows.add(tuple(cells[:3]))
+    return rows
+
+
+def judge(task, programs, flags, by, slot):
+    """One mutant: 'build', or who noticed and how, or 'survived'."""
+    path, text, mutant = task
+    folder = os.path.join(OUT, f"slot{slot}")
+    source = os.path.join(folder, os.path.basename(path))
+    with open(source, "w", encoding="ascii") as out:
+        out.write(applied(text, mutant))
+    member = os.path.basename(path)[:-2] + ".o"
+    compiled = shell([*flags.cc, *flags.cflags, f"-I{os.path.dirname(path)}", "-c", source, "-o", f"{folder}/{member}"])
+    if compiled.returncode != 0:
+        return "build", "", ""
+    tripped = ""
+    for program in programs:
+        if member not in program.members:
+            continue
+        binary = f"{folder}/program"
+        if program.link(binary, [f"{folder}/{member}"], flags).returncode != 0:
+            return "build", program.name, ""
+        code, output = program.run(binary, 5 * program.seconds + 20, f"{folder}/scratch")
+        shell(["rm", "-rf", f"{folder}/scratch"])
+        if code == 0:
+            continue
+        how = "hang" if code is None else "abort" if code < 0 or "ASSERT" in output else "verdict"
+        if by == "tests" or how == "verdict" and code in (1, 2):
+            return "noticed", program.name, how
+        tripped = how
+    return ("tripped", "", tripped) if tripped else ("survived", "", "")
+
+
+def table(rows):
+    kinds = collections.defaultdict(collections.Counter)
+    for row in rows:
+        kinds[row["kind"]][row["end"]] += 1
+        kinds["all"][row["end"]] += 1
+    print(f"\n{'kind':<12}{'mutants':>9}{'noticed':>9}{'tripped':>9}{'survived':>10}{'noticed %':>11}")
+    for kind in sorted(kinds, key=lambda k: (k == "all", k)):
+        count = kinds[kind]
+        total = sum(count[e] for e in ("noticed", "tripped", "survived"))
+        if total:
+            print(f"{kind:<12}{total:>9}{count['noticed']:>9}{count['tripped']:>9}{count['survived']:>10}"
+                  f"{100.0 * count['noticed'] / total:>10.1f}%")
+
+
+def diffs(rows, path):
+    with open(path, "w", encoding="utf-8") as out:
+        for row in rows:
+            if row["end"] in ("survived", "tripped"):
+                out.write(f"{row['file']}:{row['line']} {row['function']} ({row['kind']}, {row['end']})\n"
+                          f"-{row['before']}\n+{row['after']}\n\n")
+
+
+def draw(room, sample, seed):
+    known = equivalents()
+    tasks = [task for task in all_mutants(room) if (task[0], *change(task[1], task[2])) not in known]
+    if sample != "all":
+        tasks = random.Random(seed).sample(tasks, min(int(sample), len(tasks)))
+    return tasks
+
+
+def key_of(path, mutant, before, after):
+    return json.dumps([path, mutant.function, mutant.start, before, after])
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="mutate")
+    parser.add_argument("--room", required=True, choices=sorted(ROOMS))
+    parser.add_argument("--by", default="tests", choices=["tests", "verdict"])
+    parser.add_argument("--sample", default="400")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    asked = parser.parse_args()
+    flags = Flags()
+    for folder in ["base", *(f"slot{slot}" for slot in range(asked.jobs))]:
+        make_place(os.path.join(OUT, folder), flags)
+    tasks = draw(asked.room, asked.sample, asked.seed)
+    print(f"mutate: room {asked.room}, seed {asked.seed}, {len(tasks)} mutants, noticed by {asked.by}", flush=True)
+    programs = [p for p in programs_of(asked.room, asked.by, flags) if measure(p, flags)]
+    programs.sort(key=lambda p: p.seconds)
+    log_path = os.path.join(OUT, f"{asked.room}-{asked.by}.jsonl")
+    done = {}
+    if os.path.exists(log_path):
+        with open(log_path, encoding="utf-8") as log:
+            done = {row["key"]: row for row in map(json.loads, log)}
+    rows, lock, slots = [], threading.Lock(), list(range(asked.jobs))
+
+    def one(task):
+        path, text, mutant = task
+        before, after = change(text, mutant)
+        key = key_of(path, mutant, before, after)
+        if key in done:
+            row = done[key]
+        else:
+            with lock:
+                slot = slots.pop()
+            end, who, how = judge(task, programs, flags, asked.by, slot)
+            with lock:
+                slots.append(slot)
+            row = {"key": key, "file": path, "line": mutant.line, "function": mutant.function, "kind": mutant.kind,
+                   "before": before, "after": after, "end": end, "by": who, "how": how}
+        with lock:
+            rows.append(row)
+            if key not in done:
+                with open(log_path, "a", encoding="utf-8") as log:
+                    log.write(json.dumps(row) + "\n")
+            if len(rows) % 50 == 0:
+                print(f"mutate: {len(rows)} of {len(tasks)}", flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+        list(pool.map(one, tasks))
+    table(rows)
+    out = os.path.join(OUT, f"{asked.room}-{asked.by}.survivors.diff")
+    diffs(sorted(rows, key=lambda r: (r["file"], r["line"])), out)
+    print(f"\nsurvivors: {out}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("mutate: interrupted; the same command goes on from here", file=sys.stderr)
+        sys.exit(130)
