@@ -82,9 +82,9 @@ only() {
     done
 }
 
-only 'hiredis/.*|hiredis.h' lockcore/drivers/connection.c
+only 'hiredis/.*|hiredis.h' lockcore/drivers/hiredis.c
 only 'yaml.h' harness/scenario_yaml.c
-only 'uv.h' harness/real/process/loop.h lockcore/drivers/connection.c lockcore/drivers/loop.h
+only 'uv.h' harness/real/process/loop.h lockcore/drivers/hiredis.c lockcore/drivers/loop.h
 only 'jansson.h' harness/real/adapter/adapter_json.c
 only 'zstd.h' history/stream.c
 only 'xxhash.h' cli/recording.c cli/hash.c history/value.c

@@ -30,7 +30,7 @@ enum {
 #define SIM_CONNECTION_GONE UINT32_MAX  /* it broke on the way: replies go nowhere */
 #define SIM_TIE_DRAWN       0x80000000u /* all else: drawn from the seed, and behind these */
 
-#define SIM_RECONNECT_NS_MIN (10 * NS_PER_MS) /* lockcore/drivers/redis.h */
+#define SIM_RECONNECT_NS_MIN (10 * NS_PER_MS) /* lockcore/drivers/links.h */
 #define SIM_RECONNECT_NS_MAX NS_PER_S
 #define SIM_TURN_NS          (100 * NS_PER_US) /* a turn of a client's event loop */
 #define SIM_WALL_START_NS    (1700000000 * NS_PER_S)

@@ -1,11 +1,11 @@
 /*
- * connection.h: one connection to a redis node: made by hiredis, its replies read by hiredis.
+ * connection.h: one connection to a node, of whatever kind of server: a table of functions.
  *
- *     connection_open -> writable -> connection_established -> connection_read, connection_next
+ *     open -> progress ... CONNECTION_UP -> add, write; read, next, next ...  -> close
  *
- * Never blocks; somebody else waits for the descriptor. connection.c is the only file that
- * includes hiredis. It uses hiredis' non-blocking core rather than redisAsyncContext, which
- * allocates for every command and every reply, and reads replies into one object.
+ * links.h drives it: it waits for the descriptor, gives up, tries again and remembers what is owed.
+ * A kind writes the core's commands as its servers want them and reads their replies; it never
+ * blocks. Redis' is hiredis.c; others stand in servers/KIND/.
  */
 #ifndef LOCKCORE_DRIVERS_CONNECTION_H
 #define LOCKCORE_DRIVERS_CONNECTION_H
@@ -13,29 +13,69 @@
 #include "lockcore/drivers/address.h"
 #include "lockcore/lock.h"
 
-struct connection;
+struct lock_request; /* links.h */
+
+enum connection_progress {
+    CONNECTION_CONNECTING_READS,  /* not up; go on when it can be read ... */
+    CONNECTION_CONNECTING_WRITES, /* ... or written */
+    CONNECTION_UP,
+    CONNECTION_BROKEN,
+};
 
 enum connection_next {
     CONNECTION_REPLY, /* one more reply was read */
+    CONNECTION_PUSH,  /* ... or something that was asked for earlier (LOCK_EVENT_PUSH) */
     CONNECTION_EMPTY, /* nothing more has arrived */
     CONNECTION_GARBAGE,
 };
 
-/* Begin to connect; NULL if the system refuses at once. */
-struct connection *connection_open(const struct address *address);
+/* A push says which command it belongs to; a reply answers the oldest that is owed. */
+struct connection_said {
+    struct lock_reply reply;
+    struct lock_command command; /* PUSH */
+    uint64_t tag;                /* PUSH: of the request */
+};
 
-int connection_fd(const struct connection *connection);
+struct connection_kind {
+    const char *name;
 
-/* Once the descriptor is writable: whether the connection stands. */
-bool connection_established(const struct connection *connection);
+    /* Bytes that all connections of one set of links share, zero at first: for what is made once
+     * for all nodes. */
+    size_t shared_bytes;
 
-/* Read what has arrived; false if the other side is gone. */
-bool connection_read(struct connection *connection);
+    /* Begin to connect; NULL if the system refuses at once. The first wait is for writing. */
+    void *(*open)(const struct address *address, void *shared);
 
-/* Take the next reply out of what was read: the answer to `asked`, or NULL if nothing was asked. */
-enum connection_next connection_next(struct connection *connection,
-                                     const struct lock_command *asked, struct lock_reply *reply);
+    /* Where it waits: the same for its whole life (a library that changes sockets: an epoll of its
+     * own). */
+    int (*fd)(const void *connection);
 
-void connection_close(struct connection *connection);
+    /* While it connects: the descriptor is ready. */
+    enum connection_progress (*progress)(void *connection);
+
+    /* Append a request, also while it connects. False: no memory, or too much waits already. What
+     * was appended leaves with `write`, which comes when it is up. */
+    bool (*add)(void *connection, const struct lock_request *request);
+
+    /* Write what the socket takes. False: it is broken. `full`: something remains. */
+    bool (*write)(void *connection, bool *full);
+
+    /* Read what has arrived; false if the other side is gone. */
+    bool (*read)(void *connection);
+
+    /* Take the next reply out of what was read: the answer to `asked`, or NULL if nothing is owed.
+     */
+    enum connection_next (*next)(void *connection, const struct lock_command *asked,
+                                 struct connection_said *said);
+
+    void (*close)(void *connection);
+
+    /* How long it may be left alone, in ns (TIME_NEVER: as long as nothing comes), and what is done
+     * then: pings of a session. False: it is broken. NULL: it needs nothing. */
+    int64_t (*patience_ns)(const void *connection);
+    bool (*tend)(void *connection);
+};
+
+extern const struct connection_kind connection_hiredis;
 
 #endif

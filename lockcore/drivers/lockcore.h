@@ -4,7 +4,7 @@
  *     lock.h               the algorithm as a step, for whoever brings sockets and timers
  *     drivers/blocking.h   calls that wait
  *     drivers/locks.h      many locks on a libuv loop
- *     drivers/redis.h      commands and replies only
+ *     drivers/links.h      commands and replies only
  *
  *     cc guard.c $(pkg-config --cflags --libs lockcore)
  *
@@ -15,8 +15,8 @@
 
 #include "lockcore/algorithms.h"
 #include "lockcore/drivers/blocking.h"
+#include "lockcore/drivers/links.h"
 #include "lockcore/drivers/locks.h"
-#include "lockcore/drivers/redis.h"
 #include "lockcore/lock.h"
 #include "lockcore/redis/command.h"
 

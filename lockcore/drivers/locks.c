@@ -33,7 +33,7 @@ struct redis_lock {
 
 struct redis_locks {
     struct redis_locks_options options;
-    struct redis_links *links;
+    struct lock_links *links;
     uv_timer_t timer;
     int64_t armed_ns; /* when the timer fires; TIME_NEVER if it is not started */
     struct wakes wakes;
@@ -122,13 +122,13 @@ static void lock_queue(struct redis_lock *lock)
 
 static void lock_send_effect(struct redis_lock *lock, const struct lock_effect *effect)
 {
-    const struct redis_request request = {
+    const struct lock_request request = {
         .resource = lock->options.resource,
         .resource_bytes = lock->options.resource_bytes,
         .tag = (uint64_t)lock->index << 32 | lock->generation,
         .command = &effect->command,
     };
-    redis_links_send(lock->locks->links, effect->node_index, &request);
+    lock_links_send(lock->locks->links, effect->node_index, &request);
 }
 
 /* Step and carry out. What is told comes last: the application may ask for more at once, which
@@ -179,7 +179,7 @@ static void on_timer(uv_timer_t *timer)
 {
     struct redis_locks *locks = timer->data;
     locks->armed_ns = TIME_NEVER;
-    redis_links_drain(locks->links); /* what is already here must not count as missing */
+    lock_links_drain(locks->links); /* what is already here must not count as missing */
     int64_t now_ns = clock_ns();
     while (!locks->closing && locks->wakes.count > 0 && locks->wakes.heap[0].at_ns <= now_ns) {
         struct wake wake = wakes_pop(&locks->wakes);
@@ -198,7 +198,7 @@ static void on_timer(uv_timer_t *timer)
     timer_arm(locks, now_ns);
 }
 
-static void on_replied(void *context, const struct redis_answer *answer)
+static void on_replied(void *context, const struct lock_answer *answer)
 {
     struct redis_locks *locks = context;
     struct redis_lock *lock = lock_at(locks, (uint32_t)(answer->tag >> 32));
@@ -344,7 +344,7 @@ uint32_t redis_locks_up(const struct redis_locks *locks)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < locks->options.config.node_count; i++) {
-        count += redis_links_up(locks->links, i) ? 1 : 0;
+        count += lock_links_up(locks->links, i) ? 1 : 0;
     }
     return count;
 }
@@ -408,7 +408,7 @@ struct result redis_locks_open(const struct redis_locks_options *options, struct
     memset(locks, 0, sizeof *locks);
     locks->options = *options;
     locks->armed_ns = TIME_NEVER;
-    struct redis_links_options links = {
+    struct lock_links_options links = {
         .loop = options->loop,
         .addresses = options->addresses,
         .node_count = options->config.node_count,
@@ -416,7 +416,7 @@ struct result redis_locks_open(const struct redis_locks_options *options, struct
         .replied = on_replied,
         .broken = on_broken,
     };
-    struct result result = redis_links_open(&links, &locks->links, why);
+    struct result result = lock_links_open(&links, &locks->links, why);
     if (result_failed(result)) {
         memory_release(locks);
         return result;
@@ -455,6 +455,6 @@ void redis_locks_close(struct redis_locks *locks, void (*closed)(void *data), vo
     locks->closed = closed;
     locks->closed_data = data;
     locks->handles_open = 2;
-    redis_links_close(locks->links, part_closed, locks);
+    lock_links_close(locks->links, part_closed, locks);
     uv_close((uv_handle_t *)&locks->timer, on_timer_closed);
 }

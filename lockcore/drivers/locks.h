@@ -18,14 +18,14 @@
 #ifndef LOCKCORE_DRIVERS_LOCKS_H
 #define LOCKCORE_DRIVERS_LOCKS_H
 
-#include "lockcore/drivers/redis.h"
+#include "lockcore/drivers/links.h"
 
 struct redis_locks;
 struct redis_lock;
 
 struct redis_locks_options {
     struct uv_loop_s *loop;       /* kept until closed */
-    const char *const *addresses; /* config.node_count of them: see redis.h */
+    const char *const *addresses; /* config.node_count of them: see links.h */
     struct lock_config config;    /* of all locks; see redis_locks_config */
 };
 

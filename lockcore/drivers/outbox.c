@@ -62,7 +62,7 @@ static void head_append(struct outbox *outbox, char mark, size_t number)
 }
 
 static bool template_fits(const struct outbox_template *template,
-                          const struct redis_request *request)
+                          const struct lock_request *request)
 {
     return template->filled && template->resource_bytes == request->resource_bytes &&
            memcmp(&template->command, request->command, sizeof template->command) == 0 &&
@@ -70,7 +70,7 @@ static bool template_fits(const struct outbox_template *template,
                   request->resource_bytes) == 0;
 }
 
-static void template_fill(struct outbox_template *template, const struct redis_request *request,
+static void template_fill(struct outbox_template *template, const struct lock_request *request,
                           const char *bytes, size_t count, size_t resource_at)
 {
     template->filled = count <= sizeof template->bytes;
@@ -84,7 +84,7 @@ static void template_fill(struct outbox_template *template, const struct redis_r
 }
 
 bool outbox_add(struct outbox *outbox, struct outbox_template *template,
-                const struct redis_request *request)
+                const struct lock_request *request)
 {
     if (template_fits(template, request)) {
         if (!outbox_reserve(outbox, template->count)) {
@@ -137,12 +137,6 @@ bool outbox_write(struct outbox *outbox, int fd, bool *full)
     }
     outbox->first = 0;
     return true;
-}
-
-void outbox_clear(struct outbox *outbox)
-{
-    outbox->first = 0;
-    outbox->count = 0;
 }
 
 void outbox_release(struct outbox *outbox)

@@ -6,7 +6,7 @@
 #ifndef LOCKCORE_DRIVERS_OUTBOX_H
 #define LOCKCORE_DRIVERS_OUTBOX_H
 
-#include "lockcore/drivers/redis.h"
+#include "lockcore/drivers/links.h"
 
 enum {
     OUTBOX_RESOURCE_BYTES_MAX = 512 * 1024, /* longest name of a resource; redis allows 512 MB */
@@ -31,12 +31,11 @@ struct outbox_template {
 
 /* Append one request. False if there is no memory. */
 bool outbox_add(struct outbox *outbox, struct outbox_template *template,
-                const struct redis_request *request);
+                const struct lock_request *request);
 
 /* Write to a socket what it takes. False if the connection is broken; `full` if some remains. */
 bool outbox_write(struct outbox *outbox, int fd, bool *full);
 
-void outbox_clear(struct outbox *outbox);
 void outbox_release(struct outbox *outbox);
 
 #endif

@@ -1,5 +1,5 @@
 /* test_redis_replies.c: what a link makes of anything that a TCP peer may answer. */
-#include "lockcore/drivers/redis.h"
+#include "lockcore/drivers/links.h"
 
 #include "lockcore/drivers/loop.h"
 #include "lockcore/redis/command.h"
@@ -21,14 +21,14 @@ struct peer {
     uint32_t connection_count;
     const char *reply; /* NULL: hang up */
     char input[4096];
-    struct redis_links *links;
+    struct lock_links *links;
     uint32_t answer_count;
-    struct redis_answer answer;
+    struct lock_answer answer;
     uint32_t broken_count;
     enum redis_command asked;
 };
 
-static void on_replied(void *context, const struct redis_answer *answer)
+static void on_replied(void *context, const struct lock_answer *answer)
 {
     struct peer *peer = context;
     peer->answer = *answer;
@@ -92,22 +92,22 @@ static struct peer *peer_open(const char *reply)
     char word[64];
     (void)snprintf(word, sizeof word, "redis://127.0.0.1:%d", ntohs(address.sin_port));
     const char *words[] = {word};
-    struct redis_links_options options = {.loop = &peer.loop,
-                                          .addresses = words,
-                                          .node_count = 1,
-                                          .context = &peer,
-                                          .replied = on_replied,
-                                          .broken = on_broken};
+    struct lock_links_options options = {.loop = &peer.loop,
+                                         .addresses = words,
+                                         .node_count = 1,
+                                         .context = &peer,
+                                         .replied = on_replied,
+                                         .broken = on_broken};
     char memory[WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
-    cr_assert(!result_failed(redis_links_open(&options, &peer.links, &why)), "%s", why.data);
+    cr_assert(!result_failed(lock_links_open(&options, &peer.links, &why)), "%s", why.data);
     return &peer;
 }
 
 static void ask(struct peer *peer)
 {
     const struct lock_command command = {.kind = peer->asked, .ttl_ms = 1};
-    redis_links_send(peer->links, 0, &(struct redis_request){"door", 4, 7, &command});
+    lock_links_send(peer->links, 0, &(struct lock_request){"door", 4, 7, &command});
 }
 
 /* Ask once, and run until it is answered or broken. */
@@ -123,7 +123,7 @@ static void ask_and_wait(struct peer *peer)
 
 static void peer_close(struct peer *peer)
 {
-    redis_links_close(peer->links, NULL, NULL);
+    lock_links_close(peer->links, NULL, NULL);
     uv_close((uv_handle_t *)&peer->listener, NULL);
     for (uint32_t i = 0; i < peer->connection_count; i++) {
         if (!uv_is_closing((uv_handle_t *)&peer->connections[i])) {
@@ -192,7 +192,7 @@ Test(redis_replies, what_is_no_reply_breaks_the_link_which_is_made_anew)
         cr_assert_eq(peer->answer_count, 0);
         cr_assert_eq(peer->broken_count, 1);
         peer->reply = "+OK\r\n";
-        while (!redis_links_up(peer->links, 0)) {
+        while (!lock_links_up(peer->links, 0)) {
             uv_run(&peer->loop, UV_RUN_ONCE);
         }
         ask_and_wait(peer);

@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "harness/real/process/loop.h"
 #include "harness/real/process/process.h"
-#include "lockcore/drivers/redis.h"
+#include "lockcore/drivers/links.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ struct client_process {
     struct client_program program;
     struct lock_config config;
     struct actor *actor;
-    struct redis_links *links;
+    struct lock_links *links;
     uv_loop_t loop;
     struct loop_watch watch;
     struct loop_alarm alarm;
@@ -223,7 +223,7 @@ static void client_process_receive(struct client_message *message)
 static void client_process_stand(struct client_process *process, uint8_t point)
 {
     struct client_message message = {.type = CLIENT_MESSAGE_PROBE, .point = point};
-    redis_links_flush(process->links);
+    lock_links_flush(process->links);
     client_process_tell(&message);
     do {
         client_process_receive(&message);
@@ -252,13 +252,13 @@ static void client_process_record(const struct history_event *record)
 static void client_process_send(struct client_process *process, const struct actor_effect *effect)
 {
     const char *name = process->names[effect->resource];
-    struct redis_request request = {
+    struct lock_request request = {
         .resource = name,
         .resource_bytes = strlen(name),
         .tag = effect->resource,
         .command = &effect->u.command,
     };
-    redis_links_send(process->links, effect->node_index, &request);
+    lock_links_send(process->links, effect->node_index, &request);
 }
 
 /* Carry out one list. Gives true when the actor wants to be stepped AGAIN. */
@@ -330,7 +330,7 @@ static void client_process_take(struct client_process *process, const struct act
     client_process_arm(process);
 }
 
-static void client_process_replied(void *context, const struct redis_answer *answer)
+static void client_process_replied(void *context, const struct lock_answer *answer)
 {
     struct client_process *process = context;
     struct actor_event event = {
@@ -353,7 +353,7 @@ static void client_process_broken(void *context, uint32_t node_index)
 static void client_process_ring(struct loop_alarm *alarm)
 {
     struct client_process *process = alarm->context;
-    redis_links_drain(process->links); /* a timer must not count as missing what is here */
+    lock_links_drain(process->links); /* a timer must not count as missing what is here */
     if (process->wake_ns > client_process_now(process)) {
         client_process_arm(process);
         return;
@@ -390,7 +390,7 @@ static void client_process_connect(struct client_process *process, struct text *
         (void)snprintf(memory[i], sizeof memory[i], "127.0.0.1:%u", message.u.ports[i]);
         addresses[i] = memory[i];
     }
-    struct redis_links_options options = {
+    struct lock_links_options options = {
         .loop = &process->loop,
         .addresses = addresses,
         .node_count = node_count,
@@ -399,13 +399,13 @@ static void client_process_connect(struct client_process *process, struct text *
         .broken = client_process_broken,
     };
     if (uv_loop_init(&process->loop) != 0 ||
-        result_failed(redis_links_open(&options, &process->links, why)) ||
+        result_failed(lock_links_open(&options, &process->links, why)) ||
         result_failed(
             loop_alarm_init(&process->alarm, &process->loop, client_process_ring, process, why))) {
         client_process_fail(why->data);
     }
     for (uint32_t i = 0; i < node_count; i++) {
-        while (!redis_links_up(process->links, i)) {
+        while (!lock_links_up(process->links, i)) {
             (void)uv_run(&process->loop, UV_RUN_ONCE);
         }
     }

@@ -1,8 +1,10 @@
-/* connection.c: makes connections and reads replies with hiredis; the only file that includes it.
- */
+/* hiredis.c: connections to redis-servers, made and read by hiredis: the only file that includes
+ * it. Its non-blocking core rather than redisAsyncContext, which allocates for every command and
+ * every reply; replies are read into one object. */
 #include "lockcore/drivers/connection.h"
 
 #include "base/arena.h"
+#include "lockcore/drivers/outbox.h"
 #include "lockcore/redis/command.h"
 
 #include <fcntl.h>
@@ -16,9 +18,13 @@
 #include <hiredis/hiredis.h>
 #pragma GCC diagnostic pop
 
+enum { QUEUE_BYTES_MAX = 16 * 1024 * 1024 }; /* unsent bytes after which it counts as broken */
+
 struct connection {
     redisContext *context; /* owned */
     redisReply reply;      /* the one that is being read; `integer` holds what a string means */
+    struct outbox out;
+    struct outbox_template *template; /* of all connections together */
 };
 
 static redisReply ignored; /* elements of arrays: no command of ours is answered by one */
@@ -124,13 +130,24 @@ static struct lock_reply reply_read(const redisReply *reply, const struct lock_c
     }
 }
 
-struct connection *connection_open(const struct address *address)
+static void connection_close(void *of)
+{
+    struct connection *connection = of;
+    if (connection->context != NULL) {
+        redisFree(connection->context);
+    }
+    outbox_release(&connection->out);
+    memory_release(connection);
+}
+
+static void *connection_open(const struct address *address, void *shared)
 {
     struct connection *connection = memory_resize(NULL, sizeof *connection);
     if (connection == NULL) {
         return NULL;
     }
     memset(connection, 0, sizeof *connection);
+    connection->template = shared;
     connection->context = address->port > 0 ? redisConnectNonBlock(address->name, address->port)
                                             : redisConnectUnixNonBlock(address->name);
     if (connection->context == NULL || connection->context->err != 0) {
@@ -146,27 +163,43 @@ struct connection *connection_open(const struct address *address)
     return connection;
 }
 
-int connection_fd(const struct connection *connection)
+static int connection_fd(const void *of)
 {
+    const struct connection *connection = of;
     return connection->context->fd;
 }
 
-bool connection_established(const struct connection *connection)
+static enum connection_progress connection_progress(void *of)
 {
     int error = 0;
     socklen_t bytes = sizeof error;
-    int code = getsockopt(connection->context->fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
-    return code == 0 && error == 0;
+    int code = getsockopt(connection_fd(of), SOL_SOCKET, SO_ERROR, &error, &bytes);
+    return code == 0 && error == 0 ? CONNECTION_UP : CONNECTION_BROKEN;
 }
 
-bool connection_read(struct connection *connection)
+static bool connection_add(void *of, const struct lock_request *request)
 {
+    struct connection *connection = of;
+    return connection->out.count <= QUEUE_BYTES_MAX &&
+           outbox_add(&connection->out, connection->template, request);
+}
+
+static bool connection_write(void *of, bool *full)
+{
+    struct connection *connection = of;
+    return outbox_write(&connection->out, connection->context->fd, full);
+}
+
+static bool connection_read(void *of)
+{
+    struct connection *connection = of;
     return redisBufferRead(connection->context) == REDIS_OK;
 }
 
-enum connection_next connection_next(struct connection *connection,
-                                     const struct lock_command *asked, struct lock_reply *reply)
+static enum connection_next connection_next(void *of, const struct lock_command *asked,
+                                            struct connection_said *said)
 {
+    struct connection *connection = of;
     void *object = NULL;
     if (redisReaderGetReply(connection->context->reader, &object) != REDIS_OK) {
         return CONNECTION_GARBAGE;
@@ -177,14 +210,19 @@ enum connection_next connection_next(struct connection *connection,
     if (asked == NULL) {
         return CONNECTION_GARBAGE; /* an answer to nothing */
     }
-    *reply = reply_read(&connection->reply, asked);
+    said->reply = reply_read(&connection->reply, asked);
     return CONNECTION_REPLY;
 }
 
-void connection_close(struct connection *connection)
-{
-    if (connection->context != NULL) {
-        redisFree(connection->context);
-    }
-    memory_release(connection);
-}
+const struct connection_kind connection_hiredis = {
+    .name = "redis",
+    .shared_bytes = sizeof(struct outbox_template),
+    .open = connection_open,
+    .fd = connection_fd,
+    .progress = connection_progress,
+    .add = connection_add,
+    .write = connection_write,
+    .read = connection_read,
+    .next = connection_next,
+    .close = connection_close,
+};

@@ -1,5 +1,5 @@
-/* test_redis_links.c: links against real redis-servers: replies, scripts, breaks, reconnects. */
-#include "lockcore/drivers/redis.h"
+/* test_links.c: links against real redis-servers: replies, scripts, breaks, reconnects. */
+#include "lockcore/drivers/links.h"
 
 #include "base/duration.h"
 #include "lockcore/redis/command.h"
@@ -13,14 +13,14 @@ struct scene {
     struct servers servers;
     uv_loop_t loop;
     uv_timer_t limit;
-    struct redis_links *links;
+    struct lock_links *links;
     uint32_t answer_count;
-    struct redis_answer answers[ANSWERS_MAX];
+    struct lock_answer answers[ANSWERS_MAX];
     uint32_t broken_count[NODES];
     bool timed_out;
 };
 
-static void on_replied(void *context, const struct redis_answer *answer)
+static void on_replied(void *context, const struct lock_answer *answer)
 {
     struct scene *scene = context;
     cr_assert(scene->answer_count < ANSWERS_MAX);
@@ -48,7 +48,7 @@ static struct scene *scene_open(void)
     cr_assert_eq(uv_timer_init(&scene.loop, &scene.limit), 0);
     scene.limit.data = &scene;
     uv_timer_start(&scene.limit, on_limit, 20000, 0);
-    struct redis_links_options options = {
+    struct lock_links_options options = {
         .loop = &scene.loop,
         .addresses = scene.servers.address,
         .node_count = NODES,
@@ -58,7 +58,7 @@ static struct scene *scene_open(void)
     };
     char memory[WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
-    cr_assert(!result_failed(redis_links_open(&options, &scene.links, &why)), "%s", why.data);
+    cr_assert(!result_failed(lock_links_open(&options, &scene.links, &why)), "%s", why.data);
     return &scene;
 }
 
@@ -70,7 +70,7 @@ static void on_closed(void *data)
 static void scene_close(struct scene *scene)
 {
     bool closed = false;
-    redis_links_close(scene->links, on_closed, &closed);
+    lock_links_close(scene->links, on_closed, &closed);
     uv_close((uv_handle_t *)&scene->limit, NULL);
     uv_run(&scene->loop, UV_RUN_DEFAULT);
     cr_assert(closed);
@@ -83,8 +83,8 @@ static void send_kind(struct scene *scene, uint32_t node_index, enum redis_comma
 {
     const struct lock_command command = {
         .kind = kind, .form = form, .value = {.bytes = {1, 2, 3}}, .ttl_ms = 60000, .number = 7};
-    redis_links_send(scene->links, node_index,
-                     &(struct redis_request){"door", strlen("door"), tag, &command});
+    lock_links_send(scene->links, node_index,
+                    &(struct lock_request){"door", strlen("door"), tag, &command});
 }
 
 /* Run the loop until `count` answers have come. */
@@ -107,7 +107,7 @@ static const struct lock_reply *ask(struct scene *scene, enum redis_command kind
     return &scene->answers[count].reply;
 }
 
-Test(redis_links, every_command_is_answered_as_its_header_says)
+Test(lock_links, every_command_is_answered_as_its_header_says)
 {
     struct scene *scene = scene_open();
     cr_assert_eq(ask(scene, REDIS_SET, LOCK_FORM_SHORT)->type, LOCK_REPLY_YES);
@@ -128,7 +128,7 @@ Test(redis_links, every_command_is_answered_as_its_header_says)
     scene_close(scene);
 }
 
-Test(redis_links, a_node_counts_fences_from_its_clock_and_never_back)
+Test(lock_links, a_node_counts_fences_from_its_clock_and_never_back)
 {
     struct scene *scene = scene_open();
     int64_t clock_us = (int64_t)time(NULL) * 1000000;
@@ -141,7 +141,7 @@ Test(redis_links, a_node_counts_fences_from_its_clock_and_never_back)
     scene_close(scene);
 }
 
-Test(redis_links, a_pipeline_keeps_its_order)
+Test(lock_links, a_pipeline_keeps_its_order)
 {
     struct scene *scene = scene_open();
     for (uint32_t i = 0; i < 2000; i++) {
@@ -155,7 +155,7 @@ Test(redis_links, a_pipeline_keeps_its_order)
     scene_close(scene);
 }
 
-Test(redis_links, a_killed_node_is_told_as_broken_and_found_again_when_it_is_back)
+Test(lock_links, a_killed_node_is_told_as_broken_and_found_again_when_it_is_back)
 {
     struct scene *scene = scene_open();
     cr_assert_eq(ask(scene, REDIS_SET, LOCK_FORM_SHORT)->type, LOCK_REPLY_YES);
@@ -165,7 +165,7 @@ Test(redis_links, a_killed_node_is_told_as_broken_and_found_again_when_it_is_bac
         cr_assert(!scene->timed_out);
         uv_run(&scene->loop, UV_RUN_ONCE);
     }
-    cr_assert(!redis_links_up(scene->links, 0));
+    cr_assert(!lock_links_up(scene->links, 0));
     uint32_t broken_count = scene->broken_count[0];
     send_kind(scene, 0, REDIS_SET, LOCK_FORM_SHORT, 1);
     send_kind(scene, 0, REDIS_SET, LOCK_FORM_SHORT, 1);
@@ -177,7 +177,7 @@ Test(redis_links, a_killed_node_is_told_as_broken_and_found_again_when_it_is_bac
     cr_assert_eq(scene->broken_count[1], 0);
     unlink(scene->servers.path[0]);
     server_start(&scene->servers, 0);
-    while (!redis_links_up(scene->links, 0)) {
+    while (!lock_links_up(scene->links, 0)) {
         cr_assert(!scene->timed_out);
         uv_run(&scene->loop, UV_RUN_ONCE);
     }
@@ -185,34 +185,34 @@ Test(redis_links, a_killed_node_is_told_as_broken_and_found_again_when_it_is_bac
     scene_close(scene);
 }
 
-Test(redis_links, what_has_arrived_is_drained_without_waiting)
+Test(lock_links, what_has_arrived_is_drained_without_waiting)
 {
     struct scene *scene = scene_open();
     cr_assert_eq(ask(scene, REDIS_SET, LOCK_FORM_SHORT)->type, LOCK_REPLY_YES);
     send_kind(scene, 0, REDIS_SET, LOCK_FORM_SHORT, 1);
-    redis_links_flush(scene->links);
+    lock_links_flush(scene->links);
     while (scene->answer_count < 2) { /* the loop never runs: only the drain reads */
-        redis_links_drain(scene->links);
+        lock_links_drain(scene->links);
     }
     cr_assert_eq(scene->answers[1].reply.type, LOCK_REPLY_NO);
     scene_close(scene);
 }
 
-Test(redis_links, a_wrong_address_is_refused_with_a_sentence)
+Test(lock_links, a_wrong_address_is_refused_with_a_sentence)
 {
     const char *const words[] = {"localhost", "localhost:0", "localhost:65536", ":6379", "", "x:y"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         uv_loop_t loop;
         cr_assert_eq(uv_loop_init(&loop), 0);
-        struct redis_links_options options = {.loop = &loop,
-                                              .addresses = &words[i],
-                                              .node_count = 1,
-                                              .replied = on_replied,
-                                              .broken = on_broken};
+        struct lock_links_options options = {.loop = &loop,
+                                             .addresses = &words[i],
+                                             .node_count = 1,
+                                             .replied = on_replied,
+                                             .broken = on_broken};
         char memory[WHY_BYTES];
         struct text why = text_over(memory, sizeof memory);
-        struct redis_links *links;
-        struct result result = redis_links_open(&options, &links, &why);
+        struct lock_links *links;
+        struct result result = lock_links_open(&options, &links, &why);
         cr_assert_eq(result.code, ERROR_USAGE, "%s", words[i]);
         cr_assert(strstr(why.data, "host:port") != NULL);
         cr_assert_eq(uv_loop_close(&loop), 0);
