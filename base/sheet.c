@@ -46,6 +46,11 @@ void sheet_add_bytes(struct sheet *sheet, const void *bytes, size_t count)
     }
 }
 
+void sheet_add_text(struct sheet *sheet, const char *words)
+{
+    sheet_add_bytes(sheet, words, strlen(words));
+}
+
 void sheet_add(struct sheet *sheet, const char *format, ...)
 {
     char memory[SHEET_PIECE_MAX];

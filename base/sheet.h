@@ -25,6 +25,7 @@ struct sheet {
 struct sheet sheet_empty(size_t bytes_max);
 
 void sheet_add_bytes(struct sheet *sheet, const void *bytes, size_t count);
+void sheet_add_text(struct sheet *sheet, const char *words);
 
 /* One piece of at most SHEET_PIECE_MAX bytes; more is our bug. */
 __attribute__((format(printf, 2, 3))) void sheet_add(struct sheet *sheet, const char *format, ...);

@@ -4,30 +4,30 @@
 #include "checker/report/trace.h"
 #include "cli/files.h"
 
-static struct result buffer_write(struct buffer *buffer, const char *path, struct text *why)
+static struct result buffer_write(struct sheet *sheet, const char *path, struct text *why)
 {
     struct result result = RESULT_OK;
-    if (buffer->failed) {
+    if (sheet->cut) {
         text_add(why, "%s: no memory to draw it", path);
         result = result_error(ERROR_IO);
     } else {
-        result = file_write(path, buffer->data, buffer->length, why);
+        result = file_write(path, sheet->data, sheet->length, why);
     }
-    buffer_release(buffer);
+    sheet_release(sheet);
     return result;
 }
 
 struct result page_write(const struct page *page, const char *path, struct text *why)
 {
-    struct buffer buffer = {0};
-    page_print(page, &buffer);
-    return buffer_write(&buffer, path, why);
+    struct sheet sheet = sheet_empty(REPORT_BYTES_MAX);
+    page_print(page, &sheet);
+    return buffer_write(&sheet, path, why);
 }
 
 struct result trace_write(const struct explain_history *history, const struct stories *stories,
                           const char *path, struct text *why)
 {
-    struct buffer buffer = {0};
-    trace_print(history, stories, &buffer);
-    return buffer_write(&buffer, path, why);
+    struct sheet sheet = sheet_empty(REPORT_BYTES_MAX);
+    trace_print(history, stories, &sheet);
+    return buffer_write(&sheet, path, why);
 }

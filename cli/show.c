@@ -126,12 +126,12 @@ static void show_header(const struct loaded *loaded, const char *path)
     printf("%s\n\n", loaded->cut ? "; cut short in its last line" : "");
 }
 
-static void show_buffer(struct buffer *buffer)
+static void show_buffer(struct sheet *sheet)
 {
-    if (!buffer->failed && buffer->length > 0) {
-        foreign_print(stdout, buffer->data, buffer->length);
+    if (!sheet->cut && sheet->length > 0) {
+        foreign_print(stdout, sheet->data, sheet->length);
     }
-    buffer_release(buffer);
+    sheet_release(sheet);
 }
 
 /* Unicode where the locale says so, as programs without a locale of their own read it. */
@@ -160,7 +160,7 @@ static struct show show_of(const struct loaded *loaded)
 }
 
 /* Which checks a cause broke: one line of names, wrapped. */
-static void put_broken(const struct story_cause *cause, struct buffer *buffer)
+static void put_broken(const struct story_cause *cause, struct sheet *sheet)
 {
     static char memory[SHOW_TEXT_BYTES];
     struct text text = text_over(memory, sizeof memory);
@@ -172,8 +172,8 @@ static void put_broken(const struct story_cause *cause, struct buffer *buffer)
         }
     }
     text_add(&text, "; --check NAME tells what one of them found.");
-    text_wrapped(memory, 0, buffer);
-    buffer_text(buffer, "\n");
+    text_wrapped(memory, 0, sheet);
+    sheet_add_text(sheet, "\n");
 }
 
 /* The script that runs it again, where a run left one beside its history. */
@@ -191,25 +191,25 @@ static void put_rerun(const char *path, struct text *text)
 
 static void show_causes(const struct show *show, enum text_style style)
 {
-    struct buffer buffer = {0};
+    struct sheet sheet = sheet_empty(REPORT_BYTES_MAX);
     for (uint32_t i = 0; i < show->stories->cause_count; i++) {
         const struct story_cause *cause = &show->stories->causes[i];
         if (show->stories->cause_count > 1) {
-            buffer_add(&buffer, "Cause %" PRIu32 " of %" PRIu32 "\n", i + 1,
-                       show->stories->cause_count);
+            sheet_add(&sheet, "Cause %" PRIu32 " of %" PRIu32 "\n", i + 1,
+                      show->stories->cause_count);
         }
-        text_story_print(&show->history, cause, style, &buffer);
-        put_broken(cause, &buffer);
+        text_story_print(&show->history, cause, style, &sheet);
+        put_broken(cause, &sheet);
     }
     if (show->stories->cause_count == 0) {
-        text_lanes_print(&show->history, NULL, style, &buffer);
-        buffer_text(&buffer, "\n");
+        text_lanes_print(&show->history, NULL, style, &sheet);
+        sheet_add_text(&sheet, "\n");
     } else if (show->rerun.length > 0) {
-        buffer_text(&buffer, "Again: ");
-        buffer_bytes(&buffer, show->rerun.data, show->rerun.length);
-        buffer_text(&buffer, "\n\n");
+        sheet_add_text(&sheet, "Again: ");
+        sheet_add_bytes(&sheet, show->rerun.data, show->rerun.length);
+        sheet_add_text(&sheet, "\n\n");
     }
-    show_buffer(&buffer);
+    show_buffer(&sheet);
 }
 
 /* A fail that no cause tells of, or why a check could not say. */

@@ -8,7 +8,7 @@ set -eu
 build=${1:?usage: purity.sh BUILD_DIRECTORY}
 core=$(find "$build/lockcore" -name '*.o' ! -path '*/drivers/*')
 [ -n "$core" ] || { echo "purity: no objects under $build/lockcore" >&2; exit 1; }
-own=$(nm --defined-only $core "$build"/base/assert.o "$build"/base/result.o | awk 'NF == 3 {print $3}')
+own=$(nm --defined-only $core "$build"/base/assert.o | awk 'NF == 3 {print $3}')
 allowed=$(printf '%s\n' $own memcpy memset memcmp memmove strcmp strncmp strlen \
     __stack_chk_fail _GLOBAL_OFFSET_TABLE_ | sort -u)
 wanted=$(nm --undefined-only $core | awk 'NF == 2 {print $2}' | grep -v '^__\(asan\|ubsan\)_' | sort -u)

@@ -59,8 +59,8 @@ struct pack {
     uint32_t value_count;
     uint32_t value_places;
     struct known_value *values; /* owned: open addressing */
-    struct buffer rows;
-    struct buffer value_bytes;
+    struct sheet rows;
+    struct sheet value_bytes;
 };
 
 struct pack *pack_open(int64_t base_ns)
@@ -69,6 +69,8 @@ struct pack *pack_open(int64_t base_ns)
     if (pack != NULL) {
         memset(pack, 0, sizeof *pack);
         pack->last_ns = base_ns;
+        pack->rows = sheet_empty(REPORT_BYTES_MAX);
+        pack->value_bytes = sheet_empty(REPORT_BYTES_MAX);
     }
     return pack;
 }
@@ -76,8 +78,8 @@ struct pack *pack_open(int64_t base_ns)
 void pack_close(struct pack *pack)
 {
     if (pack != NULL) {
-        buffer_release(&pack->rows);
-        buffer_release(&pack->value_bytes);
+        sheet_release(&pack->rows);
+        sheet_release(&pack->value_bytes);
         memory_release(pack->values);
         memory_release(pack);
     }
@@ -85,15 +87,15 @@ void pack_close(struct pack *pack)
 
 bool pack_failed(const struct pack *pack)
 {
-    return pack->failed || pack->rows.failed || pack->value_bytes.failed;
+    return pack->failed || pack->rows.cut || pack->value_bytes.cut;
 }
 
-const struct buffer *pack_rows(const struct pack *pack)
+const struct sheet *pack_rows(const struct pack *pack)
 {
     return &pack->rows;
 }
 
-const struct buffer *pack_values(const struct pack *pack)
+const struct sheet *pack_values(const struct pack *pack)
 {
     return &pack->value_bytes;
 }
@@ -161,15 +163,15 @@ static uint32_t put_value(struct pack *pack, const struct history_value *value, 
 {
     const struct known_value *known = value_find(pack, value);
     if (known != NULL) {
-        buffer_varint(&pack->rows, pack->value_count - known->number + 1);
+        encode_varint(&pack->rows, pack->value_count - known->number + 1);
         return known->number;
     }
-    buffer_varint(&pack->rows, 0);
+    encode_varint(&pack->rows, 0);
     if (values_grow(pack)) {
         struct known_value *fresh = value_place(pack->values, pack->value_places, value);
         *fresh = (struct known_value){
             .value = *value, .number = ++pack->value_count, .process = process};
-        buffer_bytes(&pack->value_bytes, value->bytes, PACK_VALUE_BYTES);
+        sheet_add_bytes(&pack->value_bytes, value->bytes, PACK_VALUE_BYTES);
     }
     return pack->value_count;
 }
@@ -272,58 +274,58 @@ static void put_times(struct pack *pack, const struct history_event *event, uint
     uint32_t fields = pack->shapes[shape].fields;
     if ((fields & PACK_SENT) != 0) {
         int64_t *last_ns = &pack->sent_ns[(uint32_t)event->process % PACK_SENDERS];
-        buffer_zigzag(&pack->rows, event->sent_ns - *last_ns);
+        encode_zigzag(&pack->rows, event->sent_ns - *last_ns);
         *last_ns = event->sent_ns;
     }
     if ((fields & PACK_REPLIED) != 0) {
-        buffer_zigzag(&pack->rows, event->replied_ns - event->time_ns);
+        encode_zigzag(&pack->rows, event->replied_ns - event->time_ns);
     }
     if ((fields & PACK_SINCE) != 0) {
-        buffer_zigzag(&pack->rows, event->time_ns - event->since_ns);
+        encode_zigzag(&pack->rows, event->time_ns - event->since_ns);
     }
 }
 
 static void put_numbers(struct pack *pack, const struct history_event *event, uint32_t fields)
 {
-    struct buffer *rows = &pack->rows;
+    struct sheet *rows = &pack->rows;
     if ((fields & PACK_FENCE) != 0) {
-        buffer_varint(rows, (uint64_t)event->fence);
+        encode_varint(rows, (uint64_t)event->fence);
     }
     if ((fields & PACK_VERSION) != 0) {
-        buffer_zigzag(rows, bounded(event->version));
+        encode_zigzag(rows, bounded(event->version));
     }
     if ((fields & PACK_BASIS) != 0) {
-        buffer_zigzag(rows, bounded(event->basis));
+        encode_zigzag(rows, bounded(event->basis));
     }
     if ((fields & PACK_FAULT) != 0) {
-        buffer_varint(rows, (uint64_t)event->fault + 1);
+        encode_varint(rows, (uint64_t)event->fault + 1);
     }
     if ((fields & PACK_NUMBERS) != 0) {
-        buffer_zigzag(rows, bounded(event->number[0]));
-        buffer_zigzag(rows, bounded(event->number[1]));
+        encode_zigzag(rows, bounded(event->number[0]));
+        encode_zigzag(rows, bounded(event->number[1]));
     }
     if ((fields & PACK_CLIENTS) != 0) {
-        buffer_varint(rows, (uint64_t)event->clients[0] + 1);
-        buffer_varint(rows, (uint64_t)event->clients[1] + 1);
+        encode_varint(rows, (uint64_t)event->clients[0] + 1);
+        encode_varint(rows, (uint64_t)event->clients[1] + 1);
     }
     if ((fields & PACK_NODES) != 0) {
-        buffer_varint(rows, event->nodes & UINT32_MAX);
-        buffer_varint(rows, event->nodes >> 32);
+        encode_varint(rows, event->nodes & UINT32_MAX);
+        encode_varint(rows, event->nodes >> 32);
     }
 }
 
 static void put_fields(struct pack *pack, const struct history_event *event, uint32_t shape)
 {
     uint32_t fields = pack->shapes[shape].fields;
-    struct buffer *rows = &pack->rows;
+    struct sheet *rows = &pack->rows;
     if ((fields & PACK_PROCESS) != 0) {
-        buffer_varint(rows, (uint64_t)event->process + 1);
+        encode_varint(rows, (uint64_t)event->process + 1);
     }
     if ((fields & PACK_NODE) != 0) {
-        buffer_varint(rows, (uint64_t)event->node);
+        encode_varint(rows, (uint64_t)event->node);
     }
     if ((fields & PACK_RESOURCE) != 0) {
-        buffer_varint(rows, event->resource);
+        encode_varint(rows, event->resource);
     }
     if ((fields & PACK_VALUE) != 0) {
         uint32_t value = put_value(pack, &event->value, event->process);
@@ -339,7 +341,7 @@ static void put_fields(struct pack *pack, const struct history_event *event, uin
     }
     if ((fields & PACK_UNTIL) != 0) {
         int64_t length_ns = event->until_ns - event->time_ns;
-        buffer_zigzag(rows, length_ns - pack->shape_until[shape]);
+        encode_zigzag(rows, length_ns - pack->shape_until[shape]);
         pack->shape_until[shape] = length_ns;
     }
     put_numbers(pack, event, fields);
@@ -368,47 +370,47 @@ void pack_event(struct pack *pack, const struct history_event *event, const stru
     if (pack->failed) {
         return;
     }
-    buffer_varint(&pack->rows, number);
-    buffer_varint(&pack->rows, (uint64_t)(event->time_ns - pack->last_ns));
+    encode_varint(&pack->rows, number);
+    encode_varint(&pack->rows, (uint64_t)(event->time_ns - pack->last_ns));
     pack->last_ns = event->time_ns;
     put_fields(pack, event, number);
     for (uint32_t i = 0; i < marks->count; i++) {
         unsigned rest = shape.marks[i] >> 9;
         const struct mark *mark = &marks->list[i];
         if ((rest & MARK_OTHER_PROCESS) != 0) {
-            buffer_varint(&pack->rows, (uint64_t)(mark->process + 1));
+            encode_varint(&pack->rows, (uint64_t)(mark->process + 1));
         }
         if ((rest & MARK_OTHER_RESOURCE) != 0) {
-            buffer_varint(&pack->rows, mark->resource);
+            encode_varint(&pack->rows, mark->resource);
         }
         if ((rest & MARK_UNTIL_OTHER) != 0) {
-            buffer_zigzag(&pack->rows, mark->until_ns - event->time_ns);
+            encode_zigzag(&pack->rows, mark->until_ns - event->time_ns);
         }
     }
 }
 
-void pack_shapes(const struct pack *pack, struct buffer *buffer)
+void pack_shapes(const struct pack *pack, struct sheet *sheet)
 {
-    buffer_text(buffer, "[");
+    sheet_add_text(sheet, "[");
     for (uint32_t i = 0; i < pack->shape_count; i++) {
         const struct shape *shape = &pack->shapes[i];
         bool op = shape->kind == HISTORY_OP;
         bool fault = shape->kind == HISTORY_FAULT;
-        buffer_add(buffer, "%s[\"%s\",\"%s\",\"%s\",\"%s\",\"%s\",\"%s\",%d,%" PRIu32 ",%" PRIu32,
-                   i == 0 ? "" : ",", history_kind_name((enum history_kind)shape->kind),
-                   history_f_name((enum history_f)shape->f),
-                   op ? history_type_name((enum history_type)shape->type) : "",
-                   history_cause_name((enum history_cause)shape->cause),
-                   fault ? fault_kind_name((enum fault_kind)shape->fault_kind) : "",
-                   history_link_shapes.words[shape->links], shape->node, shape->fields,
-                   shape->audit);
-        buffer_text(buffer, ",");
-        buffer_json(buffer, shape->command);
-        buffer_text(buffer, ",[");
+        sheet_add(sheet, "%s[\"%s\",\"%s\",\"%s\",\"%s\",\"%s\",\"%s\",%d,%" PRIu32 ",%" PRIu32,
+                  i == 0 ? "" : ",", history_kind_name((enum history_kind)shape->kind),
+                  history_f_name((enum history_f)shape->f),
+                  op ? history_type_name((enum history_type)shape->type) : "",
+                  history_cause_name((enum history_cause)shape->cause),
+                  fault ? fault_kind_name((enum fault_kind)shape->fault_kind) : "",
+                  history_link_shapes.words[shape->links], shape->node, shape->fields,
+                  shape->audit);
+        sheet_add_text(sheet, ",");
+        encode_json(sheet, shape->command);
+        sheet_add_text(sheet, ",[");
         for (uint8_t k = 0; k < shape->mark_count; k++) {
-            buffer_add(buffer, "%s%u", k == 0 ? "" : ",", (unsigned)shape->marks[k]);
+            sheet_add(sheet, "%s%u", k == 0 ? "" : ",", (unsigned)shape->marks[k]);
         }
-        buffer_text(buffer, "]]");
+        sheet_add_text(sheet, "]]");
     }
-    buffer_text(buffer, "]");
+    sheet_add_text(sheet, "]");
 }

@@ -13,7 +13,7 @@
 #ifndef CHECKER_REPORT_PACK_H
 #define CHECKER_REPORT_PACK_H
 
-#include "checker/report/buffer.h"
+#include "checker/report/encode.h"
 #include "checker/report/marks.h"
 
 enum {
@@ -56,10 +56,10 @@ void pack_event(struct pack *pack, const struct history_event *event, const stru
 bool pack_failed(const struct pack *pack);
 
 /* The rows, and PACK_VALUE_BYTES of every value. */
-const struct buffer *pack_rows(const struct pack *pack);
-const struct buffer *pack_values(const struct pack *pack);
+const struct sheet *pack_rows(const struct pack *pack);
+const struct sheet *pack_values(const struct pack *pack);
 
 /* The shapes, as a JSON array. */
-void pack_shapes(const struct pack *pack, struct buffer *buffer);
+void pack_shapes(const struct pack *pack, struct sheet *sheet);
 
 #endif

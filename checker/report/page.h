@@ -3,7 +3,7 @@
  *
  *     struct page page = {.history = ..., .results = ..., .result_count = check_count(),
  *                         .stories = ...};
- *     page_print(&page, &buffer);
+ *     page_print(&page, &sheet);
  *
  * The finding first: a sentence, whom to blame, what to do, the command. Then the picture: a lane
  * for the guarded store, each client and each node along true time, drawn by the one script of all
@@ -15,7 +15,7 @@
 #define CHECKER_REPORT_PAGE_H
 
 #include "checker/explain/explain.h"
-#include "checker/report/buffer.h"
+#include "checker/report/encode.h"
 #include "checker/story/story.h"
 
 /* What a scenario expects of one check. */
@@ -36,15 +36,15 @@ struct page {
     const char *rerun; /* the command that runs it again, or NULL */
 };
 
-void page_print(const struct page *page, struct buffer *buffer);
+void page_print(const struct page *page, struct sheet *sheet);
 
 /* page_data.c: the embedded data: two scripts of text that nobody runs. */
-void page_print_data(const struct page *page, struct buffer *buffer);
+void page_print_data(const struct page *page, struct sheet *sheet);
 
 /* Begin a page of ours, up to its body: its policy, its title, its style. `script` and what is
  * added to the style may be NULL. */
 struct page_file;
 void page_print_head(const char *title, const struct page_file *script,
-                     const struct page_file *more_style, struct buffer *buffer);
+                     const struct page_file *more_style, struct sheet *sheet);
 
 #endif

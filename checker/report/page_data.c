@@ -25,25 +25,25 @@ static int64_t moment_of(const struct page *page, int64_t time_ns)
     return moment > limit ? limit : moment < -limit ? -limit : moment;
 }
 
-static void print_word(struct buffer *buffer, const char *name, const char *word)
+static void print_word(struct sheet *sheet, const char *name, const char *word)
 {
-    buffer_add(buffer, ",\"%s\":", name);
-    buffer_json(buffer, word);
+    sheet_add(sheet, ",\"%s\":", name);
+    encode_json(sheet, word);
 }
 
-static void print_header_data(const struct page *page, struct buffer *buffer)
+static void print_header_data(const struct page *page, struct sheet *sheet)
 {
     const struct history_header *header = page->history->header;
-    buffer_add(buffer,
-               "\"header\":{\"ours\":%s,\"nodes\":%" PRId32 ",\"clients\":%" PRId32
-               ",\"faults\":%" PRId32 ",\"ttl\":%" PRId64 ",\"fenced\":%s",
-               header->format != 0 ? "true" : "false", header->node_count, header->client_count,
-               header->fault_count, header->ttl_ns, header->fenced ? "true" : "false");
-    print_word(buffer, "unwatched", header->unwatched);
-    buffer_add(buffer, "},\"base\":%" PRId64 ",\"count\":%zu", base_of(page), page->history->count);
+    sheet_add(sheet,
+              "\"header\":{\"ours\":%s,\"nodes\":%" PRId32 ",\"clients\":%" PRId32
+              ",\"faults\":%" PRId32 ",\"ttl\":%" PRId64 ",\"fenced\":%s",
+              header->format != 0 ? "true" : "false", header->node_count, header->client_count,
+              header->fault_count, header->ttl_ns, header->fenced ? "true" : "false");
+    print_word(sheet, "unwatched", header->unwatched);
+    sheet_add(sheet, "},\"base\":%" PRId64 ",\"count\":%zu", base_of(page), page->history->count);
 }
 
-static void print_resources(const struct page *page, struct buffer *buffer)
+static void print_resources(const struct page *page, struct sheet *sheet)
 {
     uint32_t count = 1;
     for (size_t i = 0; i < page->history->count; i++) {
@@ -52,103 +52,103 @@ static void print_resources(const struct page *page, struct buffer *buffer)
                      event->kind == HISTORY_NOTICE || event->kind == HISTORY_NODE;
         count = named && event->resource >= count ? event->resource + 1 : count;
     }
-    buffer_text(buffer, ",\"resources\":[");
+    sheet_add_text(sheet, ",\"resources\":[");
     for (uint32_t i = 0; i < count; i++) {
         char memory[16];
         struct text name = text_over(memory, sizeof memory);
         text_add(&name, "r%" PRIu32, i);
-        buffer_text(buffer, i == 0 ? "" : ",");
-        buffer_json(buffer,
+        sheet_add_text(sheet, i == 0 ? "" : ",");
+        encode_json(sheet,
                     page->history->resources != NULL ? page->history->resources[i] : name.data);
     }
-    buffer_text(buffer, "]");
+    sheet_add_text(sheet, "]");
 }
 
-static void print_mask(struct buffer *buffer, uint64_t mask)
+static void print_mask(struct sheet *sheet, uint64_t mask)
 {
     const char *comma = "";
-    buffer_text(buffer, "[");
+    sheet_add_text(sheet, "[");
     for (int i = 0; i < HISTORY_NODES_MAX; i++) {
         if ((mask >> i & 1) != 0) {
-            buffer_add(buffer, "%s%d", comma, i);
+            sheet_add(sheet, "%s%d", comma, i);
             comma = ",";
         }
     }
-    buffer_text(buffer, "]");
+    sheet_add_text(sheet, "]");
 }
 
 static void print_step_data(const struct page *page, const struct story_step *step,
-                            struct buffer *buffer)
+                            struct sheet *sheet)
 {
-    buffer_add(buffer,
-               "{\"i\":%" PRIu64 ",\"t\":%" PRId64 ",\"bad\":%d,\"store\":%d,"
-               "\"p\":%" PRId32,
-               step->event, moment_of(page, step->time_ns), step->violation, step->store,
-               step->process);
-    buffer_text(buffer, ",\"nodes\":");
-    print_mask(buffer, step->nodes);
-    print_word(buffer, "label", step->label);
-    print_word(buffer, "says", step->sentence);
-    buffer_text(buffer, "}");
+    sheet_add(sheet,
+              "{\"i\":%" PRIu64 ",\"t\":%" PRId64 ",\"bad\":%d,\"store\":%d,"
+              "\"p\":%" PRId32,
+              step->event, moment_of(page, step->time_ns), step->violation, step->store,
+              step->process);
+    sheet_add_text(sheet, ",\"nodes\":");
+    print_mask(sheet, step->nodes);
+    print_word(sheet, "label", step->label);
+    print_word(sheet, "says", step->sentence);
+    sheet_add_text(sheet, "}");
 }
 
 static void print_cause_data(const struct page *page, const struct story_cause *cause,
-                             struct buffer *buffer)
+                             struct sheet *sheet)
 {
     const struct story_box *box = &cause->box;
-    buffer_add(buffer, "{\"i\":%" PRIu64 ",\"t\":%" PRId64 ",\"from\":%" PRId64 ",\"to\":%" PRId64,
-               cause->event, moment_of(page, cause->at_ns), moment_of(page, cause->from_ns),
-               moment_of(page, cause->to_ns));
-    buffer_add(buffer, ",\"resource\":%" PRIu32 ",\"involved\":[%" PRId32 ",%" PRId32 "]",
-               cause->resource, cause->involved[0], cause->involved[1]);
-    buffer_add(buffer,
-               ",\"box\":{\"p\":[%" PRId32 ",%" PRId32 "],\"n\":%" PRId32 ",\"from\":%" PRId64
-               ",\"to\":%" PRId64,
-               box->process[0], box->process[1], box->node, moment_of(page, box->from_ns),
-               moment_of(page, box->to_ns));
-    print_word(buffer, "label", box->label);
-    buffer_text(buffer, "}");
-    print_word(buffer, "title", cause->title);
-    buffer_text(buffer, ",\"faults\":[");
+    sheet_add(sheet, "{\"i\":%" PRIu64 ",\"t\":%" PRId64 ",\"from\":%" PRId64 ",\"to\":%" PRId64,
+              cause->event, moment_of(page, cause->at_ns), moment_of(page, cause->from_ns),
+              moment_of(page, cause->to_ns));
+    sheet_add(sheet, ",\"resource\":%" PRIu32 ",\"involved\":[%" PRId32 ",%" PRId32 "]",
+              cause->resource, cause->involved[0], cause->involved[1]);
+    sheet_add(sheet,
+              ",\"box\":{\"p\":[%" PRId32 ",%" PRId32 "],\"n\":%" PRId32 ",\"from\":%" PRId64
+              ",\"to\":%" PRId64,
+              box->process[0], box->process[1], box->node, moment_of(page, box->from_ns),
+              moment_of(page, box->to_ns));
+    print_word(sheet, "label", box->label);
+    sheet_add_text(sheet, "}");
+    print_word(sheet, "title", cause->title);
+    sheet_add_text(sheet, ",\"faults\":[");
     for (uint8_t i = 0; i < cause->fault_count; i++) {
-        buffer_add(buffer, "%s%d", i == 0 ? "" : ",", cause->faults[i]);
+        sheet_add(sheet, "%s%d", i == 0 ? "" : ",", cause->faults[i]);
     }
-    buffer_text(buffer, "],\"steps\":[");
+    sheet_add_text(sheet, "],\"steps\":[");
     for (uint8_t i = 0; i < cause->step_count; i++) {
-        buffer_text(buffer, i == 0 ? "" : ",");
-        print_step_data(page, &cause->steps[i], buffer);
+        sheet_add_text(sheet, i == 0 ? "" : ",");
+        print_step_data(page, &cause->steps[i], sheet);
     }
-    buffer_text(buffer, "]}");
+    sheet_add_text(sheet, "]}");
 }
 
-static void print_meta(const struct page *page, const struct pack *pack, struct buffer *buffer)
+static void print_meta(const struct page *page, const struct pack *pack, struct sheet *sheet)
 {
-    buffer_text(buffer, "<script type=\"application/json\" id=\"pl-meta\">{");
-    print_header_data(page, buffer);
-    print_resources(page, buffer);
-    buffer_text(buffer, ",\"causes\":[");
+    sheet_add_text(sheet, "<script type=\"application/json\" id=\"pl-meta\">{");
+    print_header_data(page, sheet);
+    print_resources(page, sheet);
+    sheet_add_text(sheet, ",\"causes\":[");
     for (uint32_t i = 0; i < page->stories->cause_count; i++) {
-        buffer_text(buffer, i == 0 ? "" : ",");
-        print_cause_data(page, &page->stories->causes[i], buffer);
+        sheet_add_text(sheet, i == 0 ? "" : ",");
+        print_cause_data(page, &page->stories->causes[i], sheet);
     }
-    buffer_text(buffer, "],\"faults\":[");
+    sheet_add_text(sheet, "],\"faults\":[");
     for (size_t i = 0; page->faults != NULL && i < page->fault_count; i++) {
-        buffer_text(buffer, i == 0 ? "" : ",");
-        buffer_json(buffer, page->faults[i]);
+        sheet_add_text(sheet, i == 0 ? "" : ",");
+        encode_json(sheet, page->faults[i]);
     }
-    buffer_text(buffer, "],\"shapes\":");
-    pack_shapes(pack, buffer);
-    buffer_text(buffer, "}</script>\n");
+    sheet_add_text(sheet, "],\"shapes\":");
+    pack_shapes(pack, sheet);
+    sheet_add_text(sheet, "}</script>\n");
 }
 
-static void print_bytes(struct buffer *buffer, const char *id, const struct buffer *bytes)
+static void print_bytes(struct sheet *sheet, const char *id, const struct sheet *bytes)
 {
-    buffer_add(buffer, "<script type=\"text/plain\" id=\"%s\">", id);
-    buffer_pairs(buffer, bytes->data, bytes->length);
-    buffer_text(buffer, "</script>\n");
+    sheet_add(sheet, "<script type=\"text/plain\" id=\"%s\">", id);
+    encode_pairs(sheet, bytes->data, bytes->length);
+    sheet_add_text(sheet, "</script>\n");
 }
 
-void page_print_data(const struct page *page, struct buffer *buffer)
+void page_print_data(const struct page *page, struct sheet *sheet)
 {
     struct marker *marker = marker_open(page->history->header);
     struct pack *pack = pack_open(base_of(page));
@@ -158,11 +158,11 @@ void page_print_data(const struct page *page, struct buffer *buffer)
             marker_step(marker, &page->history->events[i], &marks);
             pack_event(pack, &page->history->events[i], &marks);
         }
-        print_meta(page, pack, buffer);
-        print_bytes(buffer, "pl-events", pack_rows(pack));
-        print_bytes(buffer, "pl-values", pack_values(pack));
+        print_meta(page, pack, sheet);
+        print_bytes(sheet, "pl-events", pack_rows(pack));
+        print_bytes(sheet, "pl-values", pack_values(pack));
     }
-    buffer->failed = buffer->failed || marker == NULL || pack == NULL || pack_failed(pack);
+    sheet->cut = sheet->cut || marker == NULL || pack == NULL || pack_failed(pack);
     marker_close(marker);
     pack_close(pack);
 }

@@ -75,6 +75,6 @@ static inline int32_t text_column(const struct text_lanes *lanes, int64_t time_n
     return text_scale_column(&lanes->scale, time_ns);
 }
 
-void text_cells_print(const struct text_lanes *lanes, enum text_style style, struct buffer *buffer);
+void text_cells_print(const struct text_lanes *lanes, enum text_style style, struct sheet *sheet);
 
 #endif

@@ -317,7 +317,7 @@ static void take_events(struct text_lanes *lanes, struct marker *marker)
 }
 
 void text_lanes_print(const struct explain_history *history, const struct story_cause *cause,
-                      enum text_style style, struct buffer *buffer)
+                      enum text_style style, struct sheet *sheet)
 {
     struct marker *marker = history->count > 0 ? marker_open(history->header) : NULL;
     struct text_lanes *lanes = marker != NULL ? memory_resize(NULL, sizeof *lanes) : NULL;
@@ -334,7 +334,7 @@ void text_lanes_print(const struct explain_history *history, const struct story_
         }
         take_events(lanes, marker);
         number_lanes(lanes);
-        text_cells_print(lanes, style, buffer);
+        text_cells_print(lanes, style, sheet);
     }
     memory_release(lanes);
     marker_close(marker);

@@ -13,7 +13,7 @@
 #ifndef CHECKER_REPORT_TEXT_LANES_H
 #define CHECKER_REPORT_TEXT_LANES_H
 
-#include "checker/report/buffer.h"
+#include "checker/report/encode.h"
 #include "checker/story/story.h"
 
 enum { TEXT_LANES_COLUMNS = 100 };
@@ -22,9 +22,9 @@ enum text_style { TEXT_ASCII, TEXT_UNICODE };
 
 /* `cause` NULL: the whole run. Nothing where memory is short or there are no events. */
 void text_lanes_print(const struct explain_history *history, const struct story_cause *cause,
-                      enum text_style style, struct buffer *buffer);
+                      enum text_style style, struct sheet *sheet);
 
 /* The number of a step, as it stands in the lanes. */
-void text_lanes_number(unsigned number, enum text_style style, struct buffer *buffer);
+void text_lanes_number(unsigned number, enum text_style style, struct sheet *sheet);
 
 #endif

@@ -32,38 +32,38 @@ static const char *const glyph_words[GLYPHS] = {
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-void text_lanes_number(unsigned number, enum text_style style, struct buffer *buffer)
+void text_lanes_number(unsigned number, enum text_style style, struct sheet *sheet)
 {
     if (style == TEXT_UNICODE && number <= 20) {
-        buffer_add(buffer, "\xe2\x91%c", (char)(0xa0 + number - 1)); /* a number in a circle */
+        sheet_add(sheet, "\xe2\x91%c", (char)(0xa0 + number - 1)); /* a number in a circle */
     } else {
-        buffer_add(buffer, "%u", number);
+        sheet_add(sheet, "%u", number);
     }
 }
 
 static void print_cells(const char *name, const uint8_t *cells, enum text_style style,
-                        struct buffer *buffer)
+                        struct sheet *sheet)
 {
     int32_t length = CELLS;
     while (length > 0 && cells[length - 1] == BLANK) {
         length--;
     }
-    buffer_add(buffer, "%-*.*s", length > 0 ? GUTTER : 0, GUTTER - 1, name);
+    sheet_add(sheet, "%-*.*s", length > 0 ? GUTTER : 0, GUTTER - 1, name);
     for (int32_t i = 0; i < length; i++) {
         if (cells[i] >= OWNER) {
-            buffer_add(buffer, "%u", (unsigned)(cells[i] - OWNER));
+            sheet_add(sheet, "%u", (unsigned)(cells[i] - OWNER));
         } else if (cells[i] >= DIGIT) {
-            text_lanes_number((unsigned)(cells[i] - DIGIT) + 1, style, buffer);
+            text_lanes_number((unsigned)(cells[i] - DIGIT) + 1, style, sheet);
         } else {
-            buffer_text(buffer, glyphs[style][cells[i]]);
+            sheet_add_text(sheet, glyphs[style][cells[i]]);
         }
     }
-    buffer_text(buffer, "\n");
+    sheet_add_text(sheet, "\n");
 }
 
 /* One row, or as many as it takes for each number to stand over its moment. */
 static void print_evidence(const struct text_lanes *lanes, enum text_style style,
-                           struct buffer *buffer)
+                           struct sheet *sheet)
 {
     uint64_t left = 0;
     const struct story_cause *cause = lanes->cause;
@@ -79,11 +79,11 @@ static void print_evidence(const struct text_lanes *lanes, enum text_style style
                 left &= ~(UINT64_C(1) << i);
             }
         }
-        print_cells(first ? "evidence" : "", cells, style, buffer);
+        print_cells(first ? "evidence" : "", cells, style, sheet);
     }
 }
 
-static void print_legend(uint32_t used, enum text_style style, struct buffer *buffer)
+static void print_legend(uint32_t used, enum text_style style, struct sheet *sheet)
 {
     size_t at = 0;
     for (int glyph = PAUSED; glyph < GLYPHS; glyph++) {
@@ -94,14 +94,14 @@ static void print_legend(uint32_t used, enum text_style style, struct buffer *bu
             continue;
         }
         if (at == 0 || at + length > CELLS) {
-            buffer_add(buffer, "%s%*s", at == 0 ? "" : "\n", GUTTER, "");
+            sheet_add(sheet, "%s%*s", at == 0 ? "" : "\n", GUTTER, "");
             at = 0;
         }
-        buffer_add(buffer, "%s%s%s%s %s", at == 0 ? "" : "  ", sign, key ? "1" : "",
-                   key ? sign : "", glyph_words[glyph]);
+        sheet_add(sheet, "%s%s%s%s %s", at == 0 ? "" : "  ", sign, key ? "1" : "", key ? sign : "",
+                  glyph_words[glyph]);
         at += length;
     }
-    buffer_text(buffer, "\n");
+    sheet_add_text(sheet, "\n");
 }
 
 static void print_name(const struct text_lanes *lanes, int32_t process, struct text *name)
@@ -114,26 +114,26 @@ static void print_name(const struct text_lanes *lanes, int32_t process, struct t
     }
 }
 
-void text_cells_print(const struct text_lanes *lanes, enum text_style style, struct buffer *buffer)
+void text_cells_print(const struct text_lanes *lanes, enum text_style style, struct sheet *sheet)
 {
     char memory[LABEL_BYTES];
-    text_scale_print(&lanes->scale, GUTTER, style == TEXT_UNICODE, buffer);
-    print_evidence(lanes, style, buffer);
+    text_scale_print(&lanes->scale, GUTTER, style == TEXT_UNICODE, sheet);
+    print_evidence(lanes, style, sheet);
     if ((lanes->used >> FAULT & 1) != 0) {
-        print_cells("fault", lanes->faults, style, buffer);
+        print_cells("fault", lanes->faults, style, sheet);
     }
     if ((lanes->used & (1u << WRITE | 1u << BAD_WRITE | 1u << REFUSED)) != 0) {
-        print_cells("store", lanes->store, style, buffer);
+        print_cells("store", lanes->store, style, sheet);
     }
     for (int32_t i = 0; i < lanes->client_count; i++) {
         struct text name = text_over(memory, sizeof memory);
         print_name(lanes, lanes->clients[i].process, &name);
-        print_cells(name.data, lanes->clients[i].cells, style, buffer);
+        print_cells(name.data, lanes->clients[i].cells, style, sheet);
     }
     for (int32_t i = 0; i < lanes->history->header->node_count; i++) {
         struct text name = text_over(memory, sizeof memory);
         text_add(&name, "node %" PRId32, i + 1);
-        print_cells(name.data, lanes->nodes[i].cells, style, buffer);
+        print_cells(name.data, lanes->nodes[i].cells, style, sheet);
     }
-    print_legend(lanes->used, style, buffer);
+    print_legend(lanes->used, style, sheet);
 }

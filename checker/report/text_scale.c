@@ -183,13 +183,13 @@ static const struct text_fold *fold_at(const struct text_scale *scale, int32_t c
 }
 
 /* The axis, with the length of each fold in it. */
-static void print_axis(const struct text_scale *scale, bool unicode, struct buffer *buffer)
+static void print_axis(const struct text_scale *scale, bool unicode, struct sheet *sheet)
 {
     char label[LABEL_BYTES];
     for (int32_t at = 0; at < scale->columns;) {
         const struct text_fold *fold = fold_at(scale, at);
         if (fold == NULL) {
-            buffer_text(buffer, unicode ? "\xe2\x94\x80" : "-");
+            sheet_add_text(sheet, unicode ? "\xe2\x94\x80" : "-");
             at++;
             continue;
         }
@@ -199,15 +199,15 @@ static void print_axis(const struct text_scale *scale, bool unicode, struct buff
         int32_t before = length < wide ? (wide - length) / 2 : 0;
         for (int32_t i = 0; i < wide; i++) {
             bool inside = i >= before && i < before + length;
-            buffer_bytes(buffer, inside ? &label[i - before] : "~", 1);
+            sheet_add_bytes(sheet, inside ? &label[i - before] : "~", 1);
         }
         at += wide;
     }
-    buffer_text(buffer, "\n");
+    sheet_add_text(sheet, "\n");
 }
 
 void text_scale_print(const struct text_scale *scale, int32_t gutter, bool unicode,
-                      struct buffer *buffer)
+                      struct sheet *sheet)
 {
     char line[LINE_BYTES];
     ASSERT(scale->columns < LINE_BYTES);
@@ -222,6 +222,6 @@ void text_scale_print(const struct text_scale *scale, int32_t gutter, bool unico
         length--;
     }
     line[length] = '\0';
-    buffer_add(buffer, "%-*s%s\n%*s", gutter, "time", line, gutter, "");
-    print_axis(scale, unicode, buffer);
+    sheet_add(sheet, "%-*s%s\n%*s", gutter, "time", line, gutter, "");
+    print_axis(scale, unicode, sheet);
 }

@@ -2,7 +2,7 @@
 #ifndef CHECKER_REPORT_TEXT_SCALE_H
 #define CHECKER_REPORT_TEXT_SCALE_H
 
-#include "checker/report/buffer.h"
+#include "checker/report/encode.h"
 #include "checker/report/marks.h"
 #include "checker/story/story.h"
 
@@ -30,6 +30,6 @@ int32_t text_scale_column(const struct text_scale *scale, int64_t time_ns);
 
 /* Two lines: moments and lengths of folds, and the axis. */
 void text_scale_print(const struct text_scale *scale, int32_t gutter, bool unicode,
-                      struct buffer *buffer);
+                      struct sheet *sheet);
 
 #endif

@@ -8,10 +8,10 @@
 #include "checker/report/text_lanes.h"
 
 void text_story_print(const struct explain_history *history, const struct story_cause *cause,
-                      enum text_style style, struct buffer *buffer);
+                      enum text_style style, struct sheet *sheet);
 
 /* A text of several words in lines of at most TEXT_LANES_COLUMNS, those behind the first indented.
  * What a terminal would obey is spelled out. */
-void text_wrapped(const char *words, size_t indent, struct buffer *buffer);
+void text_wrapped(const char *words, size_t indent, struct sheet *sheet);
 
 #endif

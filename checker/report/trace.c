@@ -29,7 +29,7 @@ struct open_bar {
 
 struct trace {
     const struct explain_history *history;
-    struct buffer *buffer;
+    struct sheet *sheet;
     int64_t last_ns;
     bool comma;
     size_t count;
@@ -41,41 +41,40 @@ struct trace {
 
 static void put_us(struct trace *trace, const char *name, int64_t time_ns)
 {
-    buffer_add(trace->buffer, ",\"%s\":%s%" PRId64 ".%03" PRId64, name, time_ns < 0 ? "-" : "",
-               (time_ns < 0 ? -time_ns : time_ns) / 1000,
-               (time_ns < 0 ? -time_ns : time_ns) % 1000);
+    sheet_add(trace->sheet, ",\"%s\":%s%" PRId64 ".%03" PRId64, name, time_ns < 0 ? "-" : "",
+              (time_ns < 0 ? -time_ns : time_ns) / 1000, (time_ns < 0 ? -time_ns : time_ns) % 1000);
 }
 
 static void begin(struct trace *trace, char phase, const char *name)
 {
-    buffer_add(trace->buffer, "%s\n{\"ph\":\"%c\",\"name\":", trace->comma ? "," : "", phase);
-    buffer_json(trace->buffer, name);
+    sheet_add(trace->sheet, "%s\n{\"ph\":\"%c\",\"name\":", trace->comma ? "," : "", phase);
+    encode_json(trace->sheet, name);
     trace->comma = true;
 }
 
 static void put_place(struct trace *trace, int pid, int64_t tid)
 {
-    buffer_add(trace->buffer, ",\"pid\":%d,\"tid\":%" PRId64, pid, tid);
+    sheet_add(trace->sheet, ",\"pid\":%d,\"tid\":%" PRId64, pid, tid);
 }
 
 static void name_process(struct trace *trace, int pid, const char *name)
 {
     begin(trace, 'M', "process_name");
     put_place(trace, pid, 0);
-    buffer_text(trace->buffer, ",\"args\":{\"name\":");
-    buffer_json(trace->buffer, name);
-    buffer_text(trace->buffer, "}}");
+    sheet_add_text(trace->sheet, ",\"args\":{\"name\":");
+    encode_json(trace->sheet, name);
+    sheet_add_text(trace->sheet, "}}");
     begin(trace, 'M', "process_sort_index");
-    buffer_add(trace->buffer, ",\"pid\":%d,\"args\":{\"sort_index\":%d}}", pid, pid);
+    sheet_add(trace->sheet, ",\"pid\":%d,\"args\":{\"sort_index\":%d}}", pid, pid);
 }
 
 static void name_row(struct trace *trace, int pid, int64_t tid, const char *name)
 {
     begin(trace, 'M', "thread_name");
     put_place(trace, pid, tid);
-    buffer_text(trace->buffer, ",\"args\":{\"name\":");
-    buffer_json(trace->buffer, name);
-    buffer_text(trace->buffer, "}}");
+    sheet_add_text(trace->sheet, ",\"args\":{\"name\":");
+    encode_json(trace->sheet, name);
+    sheet_add_text(trace->sheet, "}}");
 }
 
 /* ---- bars ------------------------------------------------------------------------------------ */
@@ -121,12 +120,12 @@ static void print_bar(struct trace *trace, const struct open_bar *bar, int64_t e
               key ? bar->node + 1 : row_of_client(bar->process, bar->bar));
     put_us(trace, "ts", bar->from_ns);
     put_us(trace, "dur", end_ns > bar->from_ns ? end_ns - bar->from_ns : 0);
-    buffer_add(trace->buffer, ",\"args\":{\"event\":%" PRIu64 ",\"end\":\"%s\"", bar->index,
-               how == HOW_NONE ? "open" : mark_how_name(how));
+    sheet_add(trace->sheet, ",\"args\":{\"event\":%" PRIu64 ",\"end\":\"%s\"", bar->index,
+              how == HOW_NONE ? "open" : mark_how_name(how));
     if (bar->until_ns != TIME_NEVER) {
         put_us(trace, "until_us", bar->until_ns);
     }
-    buffer_text(trace->buffer, "}}");
+    sheet_add_text(trace->sheet, "}}");
 }
 
 static struct open_bar *bar_find(struct trace *trace, const struct mark *mark)
@@ -154,7 +153,7 @@ static struct open_bar *bar_new(struct trace *trace)
         size_t room = trace->room == 0 ? 64 : 2 * trace->room;
         struct open_bar *bars = memory_resize(trace->bars, room * sizeof *bars);
         if (bars == NULL) {
-            trace->buffer->failed = true;
+            trace->sheet->cut = true;
             return NULL;
         }
         trace->bars = bars;
@@ -206,7 +205,7 @@ static void print_instant(struct trace *trace, const struct history_event *event
     begin(trace, 'i', memory);
     put_place(trace, pid, tid);
     put_us(trace, "ts", event->time_ns);
-    buffer_add(trace->buffer, ",\"s\":\"t\",\"args\":{\"event\":%" PRIu64 "}}", event->index);
+    sheet_add(trace->sheet, ",\"s\":\"t\",\"args\":{\"event\":%" PRIu64 "}}", event->index);
 }
 
 /* From the client that sent it to the node, as one arrow. */
@@ -215,8 +214,8 @@ static void print_message(struct trace *trace, const struct history_event *event
     static const char phases[] = {'s', 'f'};
     for (int end = 0; end < 2; end++) {
         begin(trace, phases[end], event->command[0] != '\0' ? event->command : "command");
-        buffer_add(trace->buffer, ",\"cat\":\"message\",\"id\":%" PRIu64 "%s", event->index,
-                   end == 1 ? ",\"bp\":\"e\"" : "");
+        sheet_add(trace->sheet, ",\"cat\":\"message\",\"id\":%" PRIu64 "%s", event->index,
+                  end == 1 ? ",\"bp\":\"e\"" : "");
         if (end == 0) {
             put_place(trace, PID_CLIENTS, row_of_client(event->process, MARK_WAIT));
             put_us(trace, "ts", event->sent_ns);
@@ -224,7 +223,7 @@ static void print_message(struct trace *trace, const struct history_event *event
             put_place(trace, PID_NODES, event->node + 1);
             put_us(trace, "ts", event->time_ns);
         }
-        buffer_text(trace->buffer, "}");
+        sheet_add_text(trace->sheet, "}");
     }
 }
 
@@ -247,7 +246,7 @@ static void print_fault(struct trace *trace, const struct history_event *start)
     put_place(trace, PID_FAULTS, start->fault + 1);
     put_us(trace, "ts", start->time_ns);
     put_us(trace, "dur", end_ns - start->time_ns);
-    buffer_add(trace->buffer, ",\"args\":{\"event\":%" PRIu64 "}}", start->index);
+    sheet_add(trace->sheet, ",\"args\":{\"event\":%" PRIu64 "}}", start->index);
 }
 
 static void take_event(struct trace *trace, const struct history_event *event)
@@ -309,7 +308,7 @@ static void print_stories(struct trace *trace, const struct stories *stories)
         put_place(trace, PID_STORY, i + 1);
         put_us(trace, "ts", cause->box.from_ns);
         put_us(trace, "dur", cause->box.to_ns - cause->box.from_ns);
-        buffer_text(trace->buffer, "}");
+        sheet_add_text(trace->sheet, "}");
         for (uint8_t k = 0; k < cause->step_count; k++) {
             char memory[2 * STORY_SENTENCE_BYTES];
             struct text name = text_over(memory, sizeof memory);
@@ -317,21 +316,21 @@ static void print_stories(struct trace *trace, const struct stories *stories)
             begin(trace, 'i', memory);
             put_place(trace, PID_STORY, i + 1);
             put_us(trace, "ts", cause->steps[k].time_ns);
-            buffer_text(trace->buffer, ",\"s\":\"p\",\"args\":{\"says\":");
-            buffer_json(trace->buffer, cause->steps[k].sentence);
-            buffer_add(trace->buffer, ",\"event\":%" PRIu64 "}}", cause->steps[k].event);
+            sheet_add_text(trace->sheet, ",\"s\":\"p\",\"args\":{\"says\":");
+            encode_json(trace->sheet, cause->steps[k].sentence);
+            sheet_add(trace->sheet, ",\"event\":%" PRIu64 "}}", cause->steps[k].event);
         }
     }
 }
 
 void trace_print(const struct explain_history *history, const struct stories *stories,
-                 struct buffer *buffer)
+                 struct sheet *sheet)
 {
-    struct trace trace = {.history = history, .buffer = buffer};
+    struct trace trace = {.history = history, .sheet = sheet};
     struct marker *marker = marker_open(history->header);
     struct marks marks;
-    buffer->failed = buffer->failed || marker == NULL;
-    buffer_text(buffer, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+    sheet->cut = sheet->cut || marker == NULL;
+    sheet_add_text(sheet, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
     trace.last_ns = history->count > 0 ? history->events[history->count - 1].time_ns : 0;
     print_names(&trace);
     print_stories(&trace, stories);
@@ -347,7 +346,7 @@ void trace_print(const struct explain_history *history, const struct stories *st
             bar_close(&trace, &trace.bars[i], trace.last_ns, HOW_NONE);
         }
     }
-    buffer_text(buffer, "\n]}\n");
+    sheet_add_text(sheet, "\n]}\n");
     memory_release(trace.bars);
     marker_close(marker);
 }

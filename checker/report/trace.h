@@ -10,10 +10,10 @@
 #ifndef CHECKER_REPORT_TRACE_H
 #define CHECKER_REPORT_TRACE_H
 
-#include "checker/report/buffer.h"
+#include "checker/report/encode.h"
 #include "checker/story/story.h"
 
 void trace_print(const struct explain_history *history, const struct stories *stories,
-                 struct buffer *buffer);
+                 struct sheet *sheet);
 
 #endif

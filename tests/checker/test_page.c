@@ -6,7 +6,7 @@
 #include "tests/checker/story.h"
 
 static struct story story;
-static struct buffer buffer;
+static struct sheet sheet = {.bytes_max = REPORT_BYTES_MAX};
 static struct page_expectation expected[32];
 
 static const char *page_of_story(bool expecting)
@@ -29,11 +29,11 @@ static const char *page_of_story(bool expecting)
                         .stories = &stories,
                         .expected = expecting ? expected : NULL,
                         .rerun = expecting ? "picklock run 'a<b>.yaml' --seed 1" : NULL};
-    buffer_release(&buffer);
-    page_print(&page, &buffer);
-    buffer_bytes(&buffer, "", 1);
-    cr_assert_not(buffer.failed);
-    return buffer.data;
+    sheet_release(&sheet);
+    page_print(&page, &sheet);
+    sheet_add_bytes(&sheet, "", 1);
+    cr_assert_not(sheet.cut);
+    return sheet.data;
 }
 
 static const char *page_of(const char *lines)
@@ -83,7 +83,7 @@ Test(page, is_whole_and_needs_nothing_else)
 Test(page, may_run_no_script_but_its_own)
 {
     uint8_t digest[SHA256_BYTES];
-    struct buffer hash = {0};
+    struct sheet hash = sheet_empty(REPORT_BYTES_MAX);
     const char *page = page_of(HEADER OVERLAP);
     const char *script = strstr(page, "<script>");
     cr_assert_not_null(script);
@@ -91,12 +91,12 @@ Test(page, may_run_no_script_but_its_own)
     cr_assert_not_null(end);
     script += strlen("<script>");
     sha256(script, (size_t)(end - script), digest);
-    buffer_text(&hash, "script-src 'sha256-");
-    buffer_base64(&hash, digest, sizeof digest);
-    buffer_bytes(&hash, "'", 2);
+    sheet_add_text(&hash, "script-src 'sha256-");
+    encode_base64(&hash, digest, sizeof digest);
+    sheet_add_bytes(&hash, "'", 2);
     shows(page, hash.data);
     shows(page, "default-src 'none'");
-    buffer_release(&hash);
+    sheet_release(&hash);
 }
 
 Test(page, says_the_finding_first_with_blame_and_what_to_do)
@@ -133,12 +133,12 @@ Test(page, names_are_shown_and_not_obeyed)
 
 Test(page, embedded_names_cannot_end_the_data)
 {
-    struct buffer json = {0};
-    buffer_json(&json, "</script>\"\\\n\xff\xf0\x9f\x98\x80");
-    buffer_bytes(&json, "", 1);
+    struct sheet json = sheet_empty(REPORT_BYTES_MAX);
+    encode_json(&json, "</script>\"\\\n\xff\xf0\x9f\x98\x80");
+    sheet_add_bytes(&json, "", 1);
     cr_assert_str_eq(json.data,
                      "\"\\u003c/script\\u003e\\u0022\\u005c\\u000a\\ufffd\\ud83d\\ude00\"");
-    buffer_release(&json);
+    sheet_release(&json);
 }
 
 Test(page, an_empty_history_has_a_page)
@@ -151,17 +151,17 @@ Test(page, an_empty_history_has_a_page)
 Test(page, numbers_are_as_short_as_they_can_be)
 {
     static const unsigned char wanted[] = {0x00, 0x7f, 0x80, 0x01, 0x01, 0x00, 0x02, 0xff, 0x01};
-    struct buffer bytes = {0};
-    buffer_varint(&bytes, 0);
-    buffer_varint(&bytes, 127);
-    buffer_varint(&bytes, 128);
-    buffer_zigzag(&bytes, -1);
-    buffer_zigzag(&bytes, 0);
-    buffer_zigzag(&bytes, 1);
-    buffer_zigzag(&bytes, -128);
+    struct sheet bytes = sheet_empty(REPORT_BYTES_MAX);
+    encode_varint(&bytes, 0);
+    encode_varint(&bytes, 127);
+    encode_varint(&bytes, 128);
+    encode_zigzag(&bytes, -1);
+    encode_zigzag(&bytes, 0);
+    encode_zigzag(&bytes, 1);
+    encode_zigzag(&bytes, -128);
     cr_assert_eq(bytes.length, sizeof wanted);
     cr_assert_eq(memcmp(bytes.data, wanted, sizeof wanted), 0);
-    buffer_release(&bytes);
+    sheet_release(&bytes);
 }
 
 /* FIPS 180-4: the two examples, and lengths around a block's end against a known answer. */
@@ -182,30 +182,30 @@ Test(page, hashes_as_the_standard_says)
 
 Test(page, pairs_are_thirteen_bits_and_harmless)
 {
-    struct buffer text = {0};
+    struct sheet text = sheet_empty(REPORT_BYTES_MAX);
     unsigned char all[256];
     for (size_t i = 0; i < sizeof all; i++) {
         all[i] = (unsigned char)i;
     }
-    buffer_pairs(&text, "\xff\xff", 2);
-    buffer_bytes(&text, "", 1);
+    encode_pairs(&text, "\xff\xff", 2);
+    sheet_add_bytes(&text, "", 1);
     cr_assert_str_eq(text.data, "~#!*"); /* 8191 = 90 * 91 + 1, and 7 of the bits that are left */
-    buffer_release(&text);
-    buffer_pairs(&text, all, sizeof all);
+    sheet_release(&text);
+    encode_pairs(&text, all, sizeof all);
     cr_assert_eq(text.length, 2 * ((8 * sizeof all + 12) / 13));
     for (size_t i = 0; i < text.length; i++) {
         cr_assert_null(strchr("<&\" ", text.data[i]));
     }
-    buffer_release(&text);
+    sheet_release(&text);
 }
 
 Test(page, base64_pads_its_end)
 {
-    struct buffer text = {0};
-    buffer_base64(&text, "f", 1);
-    buffer_base64(&text, "fo", 2);
-    buffer_base64(&text, "foo", 3);
-    buffer_bytes(&text, "", 1);
+    struct sheet text = sheet_empty(REPORT_BYTES_MAX);
+    encode_base64(&text, "f", 1);
+    encode_base64(&text, "fo", 2);
+    encode_base64(&text, "foo", 3);
+    sheet_add_bytes(&text, "", 1);
     cr_assert_str_eq(text.data, "Zg==Zm8=Zm9v");
-    buffer_release(&text);
+    sheet_release(&text);
 }

@@ -102,10 +102,10 @@ static void assert_drawn(const struct explain_history *history,
     stories_tell(history, results, &stories);
     struct page page = {
         .history = history, .results = results, .result_count = check_count(), .stories = &stories};
-    struct buffer buffer = {0};
-    page_print(&page, &buffer);
-    cr_assert_not(buffer.failed, "seed %lu", seed);
-    buffer_release(&buffer);
+    struct sheet sheet = sheet_empty(REPORT_BYTES_MAX);
+    page_print(&page, &sheet);
+    cr_assert_not(sheet.cut, "seed %lu", seed);
+    sheet_release(&sheet);
 }
 
 Test(storm, every_verdict_has_its_evidence_and_every_story_is_told)
