@@ -20,6 +20,11 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def listens(port):
+    with socket.socket() as guest:
+        return guest.connect_ex(("127.0.0.1", port)) == 0
+
+
 def until(question, seconds=10, why="it did not come"):
     """Ask until the answer is true; how long that took."""
     begun = time.monotonic()

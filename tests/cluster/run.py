@@ -235,6 +235,19 @@ class InTheMiddle(Base):
         os.kill(self.agents[1].pid(), signal.SIGCONT)
         until(self.all_at_rest)
 
+    def test_its_servers_answer_nobody_else(self):
+        harness = self.begin()
+        for agent in self.agents:
+            with open(f"/proc/{agent.servers()[0]}/cmdline") as file:
+                words = file.read().split("\0")
+            port = int(words[words.index("--port") + 1])
+            until(lambda: listens(port), why="no server listens")
+            with socket.create_connection(("127.0.0.1", port), 5) as stranger:
+                stranger.sendall(b"GET r0\r\n")
+                self.assertRegex(stranger.recv(100), b"^-NOAUTH")
+        harness.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(harness)[0], 130)
+
     def test_an_agent_that_dies(self):
         harness = self.begin()
         servers = self.agents[1].servers()

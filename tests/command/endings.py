@@ -4,6 +4,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -26,6 +27,28 @@ def leftovers(marker):
             if marker.encode() in environment and state != "Z":
                 found.append(int(entry))
     return found
+
+
+def servers_of(folder):
+    return [line for line in map(command_line, leftovers(str(folder))) if "--port" in line]
+
+
+def asked(port):
+    """What a server answers to somebody who comes by; None: it does not listen yet."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), 10) as stranger:
+            stranger.sendall(b"GET r0\r\n")
+            return stranger.recv(100)
+    except ConnectionRefusedError:
+        return None
+
+
+def command_line(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline") as file:
+            return file.read().rstrip("\0").split("\0")
+    except OSError:
+        return []
 
 
 def wait_for(condition, seconds=20):
@@ -85,6 +108,23 @@ class Endings(Command):
         os.kill(child, signal.SIGKILL)
         self.assertEqual(process.wait(timeout=20), 3, process.stdout.read())
         self.assertTrue(wait_for(lambda: not leftovers(str(self.folder)), 10), leftovers(str(self.folder)))
+
+    def test_its_servers_answer_nobody_else(self):
+        process = self.start("--keep", "always")
+        servers = wait_for(lambda: servers_of(self.folder) if len(servers_of(self.folder)) == 3 else None)
+        for line in servers:
+            conf = line[1]
+            self.assertEqual(os.stat(conf).st_mode & 0o777, 0o600)
+            with open(conf) as file:
+                password = file.readline().split()[1]
+            self.assertGreaterEqual(len(password), 32)
+            self.assertNotIn(password, str([command_line(pid) for pid in leftovers(str(self.folder))]))
+            answer = wait_for(lambda: asked(int(line[line.index("--port") + 1])))
+            self.assertRegex(answer, b"^-NOAUTH")
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=20)
+        kept = b"".join(path.read_bytes() for path in self.folder.rglob("*") if path.is_file())
+        self.assertNotIn(password.encode(), kept)
 
     def test_two_at_once_do_not_meet(self):
         path = self.good("one")

@@ -87,8 +87,10 @@ static void links_make(bool fake_clock)
     links_why = text_over(links_why_memory, sizeof links_why_memory);
     place_make(&links.place);
     LINKS_MUST(guard_start(&links.guard, links.place.path, &links_why));
-    struct node_options node = {
-        .fsync = FSYNC_NONE, .fake_clock = fake_clock, .run_directory = links.place.path};
+    struct node_options node = {.fsync = FSYNC_NONE,
+                                .fake_clock = fake_clock,
+                                .run_directory = links.place.path,
+                                .password = "opens"};
     LINKS_MUST(node_init(&links.node, &node, &links_why));
     links_node_up();
     links.start_ns = loop_now_ns();

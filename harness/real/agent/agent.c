@@ -108,7 +108,7 @@ static void guest_accept(struct agent *agent)
     memset(guest, 0, sizeof *guest);
     guest->phase = GUEST_STRANGER;
     guest->fd = fd;
-    guest->address = (struct address){from.sin_addr.s_addr, ntohs(from.sin_port)};
+    guest->address = (struct address){.ip = from.sin_addr.s_addr, .port = ntohs(from.sin_port)};
     guest->since_ns = loop_now_ns();
     guest->heard_ns = guest->since_ns;
 }

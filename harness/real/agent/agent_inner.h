@@ -33,6 +33,7 @@ struct agent {
     int listen_fd;
     struct guest guests[AGENT_GUESTS_MAX];
     struct guest *holder;                /* or NULL */
+    char password[PASSWORD_BYTES];       /* of the session's servers */
     char directory[NODE_PATH_BYTES / 2]; /* of the session; "": none */
     bool prepared[ORDER_SLOTS];
     struct node nodes[ORDER_SLOTS];

@@ -64,6 +64,7 @@ static struct result order_prepare(struct agent *agent, const struct order *orde
             return result_error(ERROR_ENVIRONMENT);
         }
     }
+    wire_password(&agent->holder->wire, agent->password);
     struct node_options options = {
         .index = (int32_t)order->numbers[1],
         .fsync = (uint8_t)order->numbers[2],
@@ -73,6 +74,7 @@ static struct result order_prepare(struct agent *agent, const struct order *orde
         .run_directory = agent->directory,
         .server = agent->options->server,
         .ip = address_of(agent->holder->fd).ip,
+        .password = agent->password,
     };
     struct result made = node_init(&agent->nodes[slot], &options, why);
     agent->prepared[slot] = true; /* also where it failed: there is something to release */

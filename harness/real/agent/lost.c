@@ -13,7 +13,7 @@
 /* 0: it takes a connection; else why it does not. */
 static int lost_try(const struct cluster_node *node)
 {
-    struct sockaddr_in to = address_socket((struct address){node->ip, node->port});
+    struct sockaddr_in to = address_socket((struct address){.ip = node->ip, .port = node->port});
     int error = 0;
     socklen_t bytes = sizeof error;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -200,7 +200,7 @@ static struct result remote_connect(struct remote *remote, struct text *why)
     int error = 0;
     socklen_t bytes = sizeof error;
     struct sockaddr_in to =
-        address_socket((struct address){remote->place->ip, remote->place->port});
+        address_socket((struct address){.ip = remote->place->ip, .port = remote->place->port});
     int64_t until_ns = loop_now_ns() + AGENT_SILENCE_MS * NS_PER_MS;
     remote->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (remote->fd < 0 || (connect(remote->fd, (const struct sockaddr *)&to, sizeof to) != 0 &&
@@ -258,6 +258,7 @@ static struct result remote_greet(struct remote *remote, const struct cluster_se
         return remote_lose(remote, why, "has another secret than we");
     }
     wire_begin(&remote->wire, WIRE_HARNESS, secret, hello.nonce, welcome.nonce);
+    wire_password(&remote->wire, remote->password);
     return RESULT_OK;
 }
 

@@ -34,6 +34,7 @@ struct remote {
     int32_t node;                     /* index of the node it looks after */
     int fd;                           /* -1: closed */
     struct wire wire;
+    char password[PASSWORD_BYTES]; /* of its servers */
     struct remote_clock clock;
     int64_t heard_ns;
     int64_t told_ns;

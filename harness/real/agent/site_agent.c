@@ -49,7 +49,8 @@ static struct result agent_init(struct site *site, struct text *why)
         return result_error(ERROR_ENVIRONMENT);
     }
     remote->slots++;
-    site->address = (struct address){(uint32_t)told[0], (uint16_t)told[1]};
+    site->address = (struct address){
+        .ip = (uint32_t)told[0], .port = (uint16_t)told[1], .password = remote->password};
     site->wall_ahead_ns = remote->clock.wall_ahead_ns;
     return RESULT_OK;
 }

@@ -81,6 +81,14 @@ void wire_begin(struct wire *wire, enum wire_side side, const struct cluster_sec
     wire->key.length = SEAL_BYTES;
 }
 
+void wire_password(const struct wire *wire, char password[PASSWORD_BYTES])
+{
+    static const char purpose[] = "picklock password";
+    uint8_t mac[SEAL_BYTES];
+    seal_make(&wire->key, &(struct seal_part){purpose, sizeof purpose}, 1, mac);
+    password_print(mac, password);
+}
+
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 static void frame_mac(const struct wire *wire, uint8_t side, const uint8_t *bytes,

@@ -15,6 +15,7 @@
 #define HARNESS_REAL_WIRE_H
 
 #include "harness/real/agent/seal.h"
+#include "harness/real/process/password.h"
 
 enum {
     WIRE_VERSION = 1,
@@ -75,6 +76,9 @@ enum wire_greeting wire_greeted(const struct cluster_secret *secret,
 void wire_begin(struct wire *wire, enum wire_side side, const struct cluster_secret *secret,
                 const uint8_t harness_nonce[WIRE_NONCE_BYTES],
                 const uint8_t agent_nonce[WIRE_NONCE_BYTES]);
+
+/* The password of the servers of this session: both sides know it, and it never travels. */
+void wire_password(const struct wire *wire, char password[PASSWORD_BYTES]);
 
 /* Make the next frame; gives its bytes, at most WIRE_FRAME_BYTES_MAX. */
 size_t wire_seal(struct wire *wire, enum wire_type type, const char *body, size_t body_bytes,

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
+#include "harness/real/process/password.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -265,8 +266,9 @@ struct result tap_open(struct tap *tap, struct address address, struct text *why
     *tap = TAP_CLOSED;
     tap->effects_first = true;
     tap->fd = address_connect(address);
-    if (tap->fd < 0) {
+    if (tap->fd < 0 || !password_tell(tap->fd, address.password, TAP_WAIT_SECONDS * 1000)) {
         int error = errno;
+        tap_close(tap);
         text_add(why, "the redis-server at ");
         address_print(address, why);
         text_add(why, " does not take a connection: %s", strerror(error));

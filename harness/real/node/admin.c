@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "harness/real/process/password.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,20 +16,23 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ADMIN_CLOCK_LOOKS = 5, ADMIN_CLOCK_QUICK_US = 1000 };
+enum { ADMIN_CLOCK_LOOKS = 5, ADMIN_CLOCK_QUICK_US = 1000, ADMIN_ALIVE_MS = 5 };
 
-static int admin_connect(struct address to, const struct timeval *patience)
+static int admin_connect(struct address to, int patience_ms)
 {
+    const struct timeval patience = {.tv_sec = patience_ms / 1000,
+                                     .tv_usec = patience_ms % 1000 * 1000};
     struct sockaddr_in address = address_socket(to);
     int one = 1;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return -1;
     }
-    bool ready = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, patience, sizeof *patience) == 0 &&
-                 setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, patience, sizeof *patience) == 0 &&
+    bool ready = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+                 setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
                  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0 &&
-                 connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+                 connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
+                 password_tell(fd, to.password, patience_ms);
     if (!ready) {
         int error = errno;
         (void)close(fd);
@@ -117,9 +121,8 @@ static bool admin_parse(struct admin_reply *reply)
 struct result admin_ask(struct admin *admin, struct address address, const char *const *words,
                         struct admin_reply *reply, struct text *why)
 {
-    const struct timeval patience = {.tv_sec = ADMIN_WAIT_SECONDS};
     if (admin->fd < 0) {
-        admin->fd = admin_connect(address, &patience);
+        admin->fd = admin_connect(address, ADMIN_WAIT_SECONDS * 1000);
     }
     bool sent = admin->fd >= 0 && admin_send(admin->fd, words);
     reply->bytes = 0;
@@ -148,9 +151,8 @@ struct result admin_ask(struct admin *admin, struct address address, const char 
 
 bool admin_alive(struct address address)
 {
-    const struct timeval patience = {.tv_usec = 5000};
     char answer[8];
-    int fd = admin_connect(address, &patience);
+    int fd = admin_connect(address, ADMIN_ALIVE_MS);
     if (fd < 0) {
         return false;
     }

@@ -37,6 +37,7 @@ struct address node_address(const struct node *node)
     if (node->options.ip != 0) {
         address.ip = node->options.ip;
     }
+    address.password = node->options.password;
     return address;
 }
 
@@ -73,6 +74,21 @@ static struct result node_map_clock(struct node *node, struct text *why)
     return RESULT_OK;
 }
 
+/* What must not stand in its command line, which everybody on the machine can read. */
+static struct result node_write_conf(const struct node *node, struct text *why)
+{
+    const char *password = node->options.password;
+    int fd = open(node->conf_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    bool written = fd >= 0 && (password == NULL || dprintf(fd, "requirepass %s\nmasterauth %s\n",
+                                                           password, password) > 0);
+    int error = errno;
+    if (fd >= 0 && close(fd) != 0) {
+        written = false;
+    }
+    errno = error;
+    return written ? RESULT_OK : node_refused(node, node->conf_path, why);
+}
+
 struct result node_init(struct node *node, const struct node_options *options, struct text *why)
 {
     memset(node, 0, sizeof *node);
@@ -92,10 +108,12 @@ struct result node_init(struct node *node, const struct node_options *options, s
     (void)snprintf(node->log_path, sizeof node->log_path, "%.480s/node-%d%s.log",
                    options->run_directory, number, suffix);
     (void)snprintf(node->clock_path, sizeof node->clock_path, "%.480s.clock", node->directory);
+    (void)snprintf(node->conf_path, sizeof node->conf_path, "%.480s/node.conf", node->directory);
     (void)snprintf(node->fsync_path, sizeof node->fsync_path, "%.480s.fsync", node->directory);
     if (mkdir(node->directory, S_IRWXU) != 0 && errno != EEXIST) {
         return node_refused(node, node->directory, why);
     }
+    TRY(node_write_conf(node, why));
     if (options->fake_clock) {
         TRY(node_map_clock(node, why));
     }
@@ -142,6 +160,7 @@ struct result node_start(struct node *node, struct text *why)
     (void)snprintf(port, sizeof port, "%d", node->port);
     address_print_ip(node_address(node), &ip);
     const char *const words[NODE_WORDS_MAX] = {node_program(node),
+                                               node->conf_path,
                                                "--port",
                                                port,
                                                "--bind",

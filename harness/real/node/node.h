@@ -36,6 +36,7 @@ struct node_options {
     const char *data_directory; /* for what is of no use after the run; NULL: the same */
     const char *server;         /* the program; NULL: "redis-server" from the path */
     uint32_t ip;                /* where it listens, in network order; 0: 127.0.0.1 */
+    const char *password;       /* without it, it answers nobody; kept. NULL: it is open */
 };
 
 struct node {
@@ -49,6 +50,7 @@ struct node {
     struct clock_page *clock; /* owned mapping; NULL without fake_clock */
     char directory[NODE_PATH_BYTES];
     char log_path[NODE_PATH_BYTES];
+    char conf_path[NODE_PATH_BYTES];
     char clock_path[NODE_PATH_BYTES];
     char fsync_path[NODE_PATH_BYTES];
 };

@@ -10,7 +10,7 @@
 
 struct address address_local(uint16_t port)
 {
-    return (struct address){htonl(INADDR_LOOPBACK), port};
+    return (struct address){.ip = htonl(INADDR_LOOPBACK), .port = port};
 }
 
 bool address_equal(struct address a, struct address b)
@@ -34,9 +34,9 @@ struct address address_of(int fd)
     socklen_t bytes = sizeof socket;
     memset(&socket, 0, sizeof socket);
     if (getsockname(fd, (struct sockaddr *)&socket, &bytes) != 0) {
-        return (struct address){0, 0};
+        return (struct address){.ip = 0};
     }
-    return (struct address){socket.sin_addr.s_addr, ntohs(socket.sin_port)};
+    return (struct address){.ip = socket.sin_addr.s_addr, .port = ntohs(socket.sin_port)};
 }
 
 void address_print_ip(struct address address, struct text *text)

@@ -18,6 +18,7 @@
 struct address {
     uint32_t ip; /* in network order */
     uint16_t port;
+    const char *password; /* opens what listens there (password.h); NULL: it is open. Kept */
 };
 
 /* 127.0.0.1:port. */

@@ -1,4 +1,5 @@
 /* proxy_connection.c: listeners of links; a connection's beginning and end. */
+#include "harness/real/process/password.h"
 #include "harness/real/proxy/peer.h"
 #include "harness/real/proxy/proxy_inner.h"
 
@@ -310,6 +311,7 @@ static void link_connect(struct proxy_link *link, int client_fd)
     link->connections = connection;
     link->proxy->counts.connections++;
     link->connected++;
+    connection->password = link->proxy->node_address[link->node].password;
     connection->node_fd = node_connect(link);
     connection->channel = connection->node_fd >= 0 ? channel_open(link, connection->node_fd) : NULL;
     if (connection->channel == NULL ||
@@ -376,13 +378,21 @@ void connection_node_event(struct proxy_connection *connection, uint32_t events)
             return;
         }
         connection->connected = true;
+        (void)password_say(connection->node_fd, connection->password, &connection->password_owed);
         pipe_advance(connection, DIRECTION_REQUEST);
     }
     if (connection->dead || connection->node_fd < 0) {
         return;
     }
     connection->reply.closing = (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
-    if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
+    if (!password_heard(connection->node_fd, &connection->password_owed)) {
+        connection->reply.broken = errno != EPIPE;
+        connection_node_gone(connection);
+        connection_settle(connection);
+        return;
+    }
+    bool readable = (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+    if (readable && connection->password_owed == 0) {
         pipe_receive(connection, DIRECTION_REPLY);
     }
     if ((events & EPOLLOUT) != 0 && !connection->dead) {

@@ -75,8 +75,10 @@ struct proxy_connection {
     int client_fd; /* -1: gone */
     int node_fd;   /* -1: gone */
     bool connected;
-    bool opaque; /* subscribed: replies do not answer commands any more */
-    bool dead;   /* to be freed after the turn */
+    const char *password;   /* of the node; NULL: it has none */
+    uint32_t password_owed; /* bytes of the node's answer to it that no client may see */
+    bool opaque;            /* subscribed: replies do not answer commands any more */
+    bool dead;              /* to be freed after the turn */
     struct resp_commands commands_reader;
     struct resp_replies replies_reader;
     struct proxy_pipe request;

@@ -297,6 +297,7 @@ static struct result run_prepare(struct run *run, struct text *why)
     TRY(run_check_size(run, why));
     TRY(guard_start(&run->guard, run->options->run_directory, why));
     TRY(run_take_memory(run, why));
+    password_make(run->password);
     TRY(run_cluster_open(run, why));
     TRY(run_reserve_nowhere(run, why));
     TRY(run_nodes_start(run, why));

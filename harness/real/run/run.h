@@ -158,6 +158,7 @@ struct run {
     int64_t prepared_ns;   /* ... from which keys and adapters count, who were there before */
 
     struct guard guard;
+    char password[PASSWORD_BYTES]; /* of servers that are children of ours */
     struct arena arena;
     uv_loop_t loop;
     uv_signal_t signals[2];

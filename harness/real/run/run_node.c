@@ -42,6 +42,7 @@ struct result run_nodes_start(struct run *run, struct text *why)
             .run_directory = run->guard.run_directory,
             .data_directory = run->guard.state_directory,
             .server = run->options->server,
+            .password = run->password,
         };
         run_node_needs(run, i, &options);
         target->rate_ppm = CLOCK_PAGE_PPM;

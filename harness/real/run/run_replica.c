@@ -212,6 +212,7 @@ static struct result replica_start(struct run *run, int32_t index, struct text *
         .run_directory = run->guard.run_directory,
         .data_directory = run->guard.state_directory,
         .server = run->options->server,
+        .password = run->password,
     };
     struct admin_reply reply;
     struct site_place place;
