@@ -313,7 +313,7 @@ static void report_group_kinds(const struct report *report, const struct report_
     }
 }
 
-static void report_group_text(const struct report *report, const struct report_group *group)
+void report_group_text(const struct report *report, const struct report_group *group)
 {
     char memory[2048];
     struct text text = text_over(memory, sizeof memory);
@@ -435,6 +435,7 @@ int report_end(struct report *report, const struct report_group *groups, size_t 
         }
     }
     report_apart(report);
+    report_recap(report, groups, count);
     if (report->format == REPORT_TEXT && report->table != NULL) {
         report->table(report, groups, count);
     } else if (report->format == REPORT_TEXT) {

@@ -4,11 +4,15 @@
 
 #include "cli/report.h"
 
+void report_group_text(const struct report *report, const struct report_group *group);
 void report_group_tap(struct report *report, const struct report_group *group);
 void report_junit(const struct report *report, const struct report_group *groups,
                   size_t group_count);
 void report_summary(const struct report *report, const struct report_group *groups, size_t count);
 void report_group_github(const struct report_group *group);
+
+/* In text, before the count: what is not as expected or unknown, where other lines buried it. */
+void report_recap(const struct report *report, const struct report_group *groups, size_t count);
 
 /* "exclusion fail (library), no_leak fail": what was violated, in how many of the runs; else what
  * passed. */

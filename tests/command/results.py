@@ -165,6 +165,18 @@ expect:
         self.assertIn("unmet: store_integrity: not in expect, so it must not fail, found fail, blame assumption", result.stdout)
         self.assertIn(f"::error file={path},line=8,title=", result.stdout)
 
+    def test_what_others_bury_is_told_once_more_right_above_the_count(self):
+        unmet, good = self.good("a-unmet", BLOCK), self.good("b-good", GOOD)
+        lines = self.picklock("run", unmet, good).stdout.splitlines()
+        last = lines[-10:]
+        self.assertIn("Not as expected, or unknown:", last)
+        below = lines[lines.index("Not as expected, or unknown:"):]
+        self.assertEqual([line.split()[:2] for line in below if line[:1].isalpha()][1:], [["FAIL", "a-unmet"]])
+        self.assertTrue(any(line.strip().startswith("again: picklock run ") for line in below))
+        self.assertRegex(lines[-1], "^1 as expected, 1 not as expected, 0 unknown, 0 errors")
+        for words in ([good, "--quiet"], [unmet, "--quiet"], [unmet]):
+            self.assertNotIn("Not as expected, or", self.picklock("run", *words).stdout)   # nothing stands between
+
     def test_tap(self):
         out = self.run_it("--tap").stdout
         self.assertIn("  unmet: [validity, exercised]\n  reason: |\n    unmet: validity: expected fail, found pass\n", out)
