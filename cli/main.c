@@ -10,8 +10,10 @@
 /* What could not be told was not done, whatever came of it: of every command, also of --help. */
 static void output_check(void)
 {
-    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-        fprintf(stderr, "picklock: cannot write the output: %s\n", strerror(errno));
+    bool last = fflush(stdout) != 0;
+    if (last || ferror(stdout) != 0) {
+        fprintf(stderr, "picklock: cannot write the output: %s\n",
+                last ? strerror(errno) : "not all of it was taken");
         _exit(EXIT_ENVIRONMENT);
     }
 }

@@ -345,9 +345,5 @@ int command_sweep(int argc, char **argv)
     if (result_failed(result)) {
         return command_fail(result, &why);
     }
-    if (fflush(stdout) != 0) {
-        fprintf(stderr, "picklock: cannot write the results: %s\n", strerror(errno));
-        return EXIT_ENVIRONMENT;
-    }
     return exit_code;
 }

@@ -2,30 +2,12 @@
 """What the command tells of a violation, to people and machines. `report.py ./picklock`."""
 import json
 import os
-import pathlib
 import re
-import shutil
-import subprocess
-import sys
-import tempfile
-import unittest
 
-PICKLOCK = os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "./picklock")
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SCENARIOS = ROOT / "scenarios"
+from common import SCENARIOS, Command, main
 
 
-class Report(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="picklock-test-"))
-
-    def tearDown(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def picklock(self, *arguments, **options):
-        return subprocess.run([PICKLOCK, *map(str, arguments)], cwd=self.folder, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, **options)
-
+class Report(Command):
     def lines(self, *arguments):
         return [json.loads(line) for line in self.picklock(*arguments).stdout.splitlines()]
 
@@ -255,4 +237,4 @@ class Trace(Report):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=0)
+    main()
