@@ -86,8 +86,9 @@ static inline void rig_fix_file(struct rig *rig)
         return;
     }
     (void)snprintf(command, sizeof command,
-                   "yes | redis-check-aof --fix '%s/appendonlydir/appendonly.aof.manifest' "
-                   ">/dev/null 2>&1",
+                   "cd '%s' && file=appendonlydir/appendonly.aof.manifest && "
+                   "{ [ -e $file ] || file=appendonly.aof; } && " /* before 7.0 */
+                   "yes | redis-check-aof --fix $file >/dev/null 2>&1",
                    rig_node(rig)->directory);
     cr_assert_eq(system(command), 0);
 }

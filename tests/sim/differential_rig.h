@@ -322,7 +322,7 @@ static inline void rig_ask_key(struct rig *rig, uint32_t resource)
     rig_word(rig, "GET", 3);
     rig_word(rig, name, bytes);
     rig_count(rig, 2);
-    rig_word(rig, "PEXPIRETIME", 11);
+    rig_word(rig, "PTTL", 4); /* a server before 7.0 knows no PEXPIRETIME; the clock stands still */
     rig_word(rig, name, bytes);
     bytes = (size_t)snprintf(name, sizeof name, "r%u:fence", resource);
     rig_count(rig, 2);
@@ -339,7 +339,8 @@ static inline struct rig_key rig_read_key(struct rig *rig)
         cr_assert(lock_value_parse(rig_line(rig), LOCK_VALUE_HEX_BYTES, &value));
         key.value = value.bytes[0];
     }
-    key.expire_ms = atoll(rig_line(rig) + 1);
+    int64_t left_ms = atoll(rig_line(rig) + 1);
+    key.expire_ms = left_ms < 0 ? left_ms : rig->wall_ns / NS_PER_MS + left_ms;
     if (strcmp(rig_line(rig), "$-1") != 0) {
         key.fence = atoll(rig_line(rig));
     }
