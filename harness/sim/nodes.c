@@ -137,7 +137,10 @@ void sim_command_execute(struct sim *sim, struct sim_command *command)
     sim->answered = command;
     sim_model(sim)->ask(sim->service, &ask, &sim->door);
     sim->answered = NULL;
-    sim_command_show(sim, command, TRIGGER_COMMAND);
+    /* A script that the node does not know was not applied: it will come again as text. */
+    if (!command->answered || command->reply.type != LOCK_REPLY_LONG_FORM) {
+        sim_command_show(sim, command, TRIGGER_COMMAND);
+    }
 }
 
 /* ---- stops and starts ------------------------------------------------------------------------ */

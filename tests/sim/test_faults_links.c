@@ -112,6 +112,22 @@ Test(faults_links, a_lost_reply_leaves_its_effect_and_breaks_the_link)
     fixture_close(&fixture);
 }
 
+/* A grant with a fence is asked for by script, which a fresh node does not know at first. */
+Test(faults_links, a_script_that_a_node_does_not_know_is_no_command_carried_out)
+{
+    fixture_run(&fixture,
+                HEAD("algorithm: fenced_redlock, ttl: 10s",
+                     "none") "clients: {count: 1}\nfaults:\n"
+                             "  - {on: node 2 set, do: lose_reply}\n" TAIL,
+                1);
+    const struct history_event *set = key(HISTORY_KEY_SET, 1);
+    const struct history_event *strike = effect(FAULT_LOSE_REPLY);
+    cr_assert_not_null(set);
+    cr_assert_not_null(strike);
+    cr_assert_gt(strike->index, set->index, "it is the reply to the set that is lost");
+    fixture_close(&fixture);
+}
+
 Test(faults_links, a_delayed_command_holds_back_what_follows_on_its_connection)
 {
     fixture_run(
