@@ -6,6 +6,7 @@ import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -97,6 +98,53 @@ class Agent:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+
+
+class FarWay:
+    """The way to an agent, on which orders of one word take long."""
+
+    def __init__(self, agent, word, seconds):
+        self.agent, self.word, self.seconds = agent, word.encode(), seconds
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.name = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                guest, _ = self.listener.accept()
+                agent = socket.create_connection(("127.0.0.1", self.agent.port))
+            except OSError:
+                return
+            threading.Thread(target=self.carry, args=(self.messages, guest, agent), daemon=True).start()
+            threading.Thread(target=self.carry, args=(self.bytes, agent, guest), daemon=True).start()
+
+    def bytes(self, source):
+        while data := source.recv(65536):
+            yield data
+
+    def messages(self, source):
+        with source.makefile("rb") as stream:
+            yield stream.read(72)
+            while len(head := stream.read(13)) == 13:
+                rest = stream.read(struct.unpack(">I", head[:4])[0] + 32)
+                if rest.startswith(self.word):
+                    time.sleep(self.seconds)
+                yield head + rest
+
+    @staticmethod
+    def carry(parts, source, sink):
+        try:
+            for part in parts(source):
+                sink.sendall(part)
+            sink.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        finally:
+            source.close()
+
+    def close(self):
+        self.listener.close()
 
 
 def cluster_file(folder, nodes, secret="secret"):

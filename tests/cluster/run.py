@@ -487,6 +487,41 @@ class AtTheNthCommand(Base):
             self.assertTrue(held and all(0 < event["numbers"][0] < 2 * 10**9 for event in held))
 
 
+class OrdersThatTakeLong(Base):
+    """The run waits for an order, and with it every command: no longer than the order may take, and at no lock's expense."""
+    count = 3
+
+    def run_far(self, fault, word, seconds):
+        way = FarWay(self.agents[0], word, seconds)
+        self.addCleanup(way.close)
+        path = os.path.join(self.folder, "far.yaml")
+        with open(path, "w") as file:
+            file.write("version: 1\nname: far\nlock: {algorithm: redlock, ttl: 600ms}\nnodes: {count: 3}\n"
+                       "clients: {count: 2, sections: 5, hold: 50ms}\n"
+                       f"faults: [{{on: node 1 before set, nth: 3, do: {fault}, for: 50ms}}]\nexpect: {{exclusion: pass, linearizable: pass}}\n")
+        nodes = [f"agent: {name}" for name in (way.name, self.agents[1].name, self.agents[2].name)]
+        done = self.run_it(path, cluster=cluster_file(self.folder, nodes), more=["--keep", "always", "--json"])
+        until(self.all_at_rest)
+        return done
+
+    def test_twice_the_ttl_is_recorded_and_nobody_is_blamed(self):
+        for fault, word in (("crash", "crash"), ("pause", "freeze")):
+            with self.subTest(order=word):
+                done = self.run_far(fault, word, 1.2)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                checks = json.loads(done.stdout.splitlines()[0])["checks"]
+                self.assertEqual([name for name, check in checks.items() if check["verdict"] == "fail"], [])
+                with open(os.path.join(self.folder, "out", "far", "1", "real", "history.jsonl")) as file:
+                    events = [json.loads(line) for line in file][1:]
+                held = [event for event in events if event.get("cause") == "agent" and event["numbers"][0] >= 1.2 * 10**9]
+                self.assertEqual([event["node"] for event in held], [1])
+
+    def test_longer_than_it_may_take_ends_the_run(self):
+        done = self.run_far("crash", "crash", 2.5)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn('does not answer \\"crash\\": it is paused or cut off', done.stdout)
+
+
 class Faults(Base):
     count = 5
 
