@@ -214,19 +214,6 @@ static void node_clock_jump(int64_t jump_ns)
                                                                .rate_ppm = 1000000});
 }
 
-Test(keys, a_clock_jump_ends_keys_and_is_named_as_the_cause)
-{
-    int fd = links_connect(0);
-    ask(fd, "SET r0 v PX 10000", "+OK");
-    node_clock_jump(11 * NS_PER_S);
-    cr_assert_eq(newest()->f, HISTORY_KEY_EXPIRED);
-    cr_assert_eq(newest()->cause, CAUSE_CLOCK_JUMP);
-    cr_assert_eq(newest()->fault, 4);
-    ask(fd, "SET r0 w NX PX 10000", "+OK");
-    cr_assert_eq(newest()->f, HISTORY_KEY_SET);
-    close(fd);
-}
-
 /* Give an order to the server itself, past the proxies. */
 static void order(const char *const *words)
 {

@@ -81,6 +81,11 @@ void keys_key_end(struct keys *keys, int32_t node, uint32_t name)
     key->cause = sound ? CAUSE_TTL : overtaken ? clock->cause : CAUSE_CLOCK_RATE;
     key->fault = (int16_t)(sound ? HISTORY_NO_FAULT : clock->fault);
     key_recompute(clock, key);
+    if (overtaken && key->latest_ns < clock->base_true_ns) {
+        /* The clock passed its end when it was moved, not at a time before the key was set. */
+        key->earliest_ns = clock->base_true_ns;
+        key->latest_ns = clock->base_true_ns;
+    }
     key_schedule(keys, key);
 }
 

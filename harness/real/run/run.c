@@ -59,7 +59,6 @@ void run_emit_early(struct run *run, const struct history_event *event)
         shifted.until_ns -= earlier_ns;
     }
     shifted.until_least_ns -= (shifted.flags & HISTORY_HAS_UNTIL_LEAST) != 0 ? earlier_ns : 0;
-    shifted.since_ns -= (shifted.flags & HISTORY_HAS_SINCE) != 0 ? earlier_ns : 0;
     shifted.sent_ns -= (shifted.flags & HISTORY_HAS_SENT) != 0 ? earlier_ns : 0;
     shifted.replied_ns -= (shifted.flags & HISTORY_HAS_REPLIED) != 0 ? earlier_ns : 0;
     run_emit(run, &shifted);
