@@ -196,7 +196,8 @@ static void describe(const struct scenario *scenario, const struct recording *re
             if (unmet == 1) {
                 describe_unmet(expectation_of(scenario, check->name), check, result, text);
             }
-            if (result->verdict == VERDICT_FAIL || (unmet == 1 && check->required)) {
+            bool open = check->required || result->verdict == VERDICT_UNKNOWN;
+            if (result->verdict == VERDICT_FAIL || (unmet == 1 && open)) {
                 explain_headline(&history, check, result, text);
                 text_add(text, "\n");
             }
