@@ -428,16 +428,23 @@ static void print_body(const struct tally *tally, const struct sums *sums, const
                "found.</p></main></body></html>\n");
 }
 
-struct result batch_page_write(const struct tally *tally, const char *out, struct text *why)
+struct result batch_page_write(const struct tally *tally, const char *out,
+                               enum batch_page_where where, struct text *why)
 {
     char path[FILES_PATH_BYTES];
     char memory[WHY_BYTES];
     struct text title = text_over(memory, sizeof memory);
     struct sheet sheet = sheet_empty(REPORT_BYTES_MAX);
-    if (tally == NULL || tally->row_count == 0 || access(out, W_OK) != 0) {
+    if (tally == NULL || tally->row_count == 0) {
         return RESULT_OK;
     }
     struct sums sums = sums_of(tally);
+    if (where == BATCH_PAGE_ALWAYS && sums.runs > 1) {
+        TRY(folder_make(out, why));
+    }
+    if (access(out, W_OK) != 0) {
+        return RESULT_OK;
+    }
     print_title(tally, &sums, &title);
     page_print_head(RESULTS_PAGE_TITLE, NULL, &page_batch_style, &sheet);
     print_body(tally, &sums, title.data, &sheet);

@@ -13,9 +13,13 @@
 /* The interval that a rate of k in n comes from, 19 times out of 20. */
 void wilson_interval(uint64_t k, uint64_t n, double interval[2]);
 
-/* Write it into the folder of the results if that is there; else nothing. ERROR_IO if it cannot be
- * written. */
+enum batch_page_where {
+    BATCH_PAGE_BESIDE, /* into the folder of the results if that is there; else nowhere */
+    BATCH_PAGE_ALWAYS, /* of more runs than one: also where nothing else is left of them */
+};
+
+/* ERROR_IO if it cannot be written. */
 MUST_USE struct result batch_page_write(const struct tally *tally, const char *out,
-                                        struct text *why);
+                                        enum batch_page_where where, struct text *why);
 
 #endif

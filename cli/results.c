@@ -185,14 +185,11 @@ bool results_page_is_ours(const char *path)
            memmem(begin, (size_t)got, RESULTS_PAGE_TITLE, strlen(RESULTS_PAGE_TITLE)) != NULL;
 }
 
-static void remove_page(const char *out)
+static bool remove_page(const char *out)
 {
     char path[FILES_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%.4000s/index.html", out);
-    if (results_page_is_ours(path)) {
-        (void)unlink(path);
-    }
-    (void)rmdir(out); /* where nothing else is in it */
+    return results_page_is_ours(path) && unlink(path) == 0;
 }
 
 /* "latest": a link to a kept run. */
@@ -249,8 +246,8 @@ uint32_t results_remove_all(const char *out)
     if (walk != NULL) {
         (void)fts_close(walk);
     }
-    if (removed > 0) {
-        remove_page(out);
+    if (remove_page(out) || removed > 0) {
+        (void)rmdir(out); /* where nothing else is in it */
     }
     return removed;
 }

@@ -108,8 +108,15 @@ class Batch(Report):
         self.assertIn("default-src 'none'", page)
         self.assertNotIn("<script", page)
 
-    def test_there_is_no_page_where_nothing_is_kept(self):
-        self.picklock("run", SCENARIOS / "alone.yaml")
+    def test_a_batch_has_its_page_though_nothing_is_kept(self):
+        for words in (("--keep", "never", "--seeds", "1..3"), ()):   # nothing is to be left, or there is only one run
+            self.picklock("run", SCENARIOS / "alone.yaml", *words)
+            self.assertFalse((self.folder / "picklock-out").exists(), words)
+        self.picklock("run", SCENARIOS / "alone.yaml", "--seeds", "1..3")
+        self.assertEqual([path.name for path in (self.folder / "picklock-out").rglob("*")], ["index.html"])
+        page = (self.folder / "picklock-out" / "index.html").read_text()
+        self.assertIn("All 3 runs", page)
+        self.picklock("clean", "--all")
         self.assertFalse((self.folder / "picklock-out").exists())
 
     def test_merging_shards_gives_the_same_page_of_causes(self):
