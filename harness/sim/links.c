@@ -25,6 +25,18 @@ void sim_links_init(struct sim *sim)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
+/*
+ * How much later a stressed message comes. A request and its reply together stay well within what a
+ * lock waits for: that a slower network is borne, none promises.
+ */
+static int64_t sim_link_stress(const struct sim *sim, uint32_t subject, uint32_t nth)
+{
+    enum { PARTS = 4 };
+    int64_t late_ns = sim_stress(sim, subject, nth);
+    int64_t most_ns = sim->plan->scenario.lock.node_timeout_ns / PARTS;
+    return late_ns < most_ns ? late_ns : most_ns;
+}
+
 /* How long the next message of a queue takes. */
 static int64_t sim_latency(struct sim *sim, uint32_t link, uint32_t direction)
 {
@@ -39,7 +51,7 @@ static int64_t sim_latency(struct sim *sim, uint32_t link, uint32_t direction)
         struct choice key = {CHOICE_LATENCY, 2 * link + direction, nth, 0};
         amount_ns += (int64_t)sim_choose(sim, &key, (uint64_t)jitter_ns + 1);
     }
-    return amount_ns + sim_stress(sim, 2 * link + direction, nth);
+    return amount_ns + sim_link_stress(sim, 2 * link + direction, nth);
 }
 
 /* Append a message that arrives after `latency_ns`, but not before those sent earlier. */

@@ -172,6 +172,18 @@ Test(result_truth, release_left_unknown_for_a_reason_passes)
                    VERDICT_PASS);
 }
 
+/* The deletion of the release before, of which nothing was heard, is still under way. */
+Test(result_truth, not_held_is_honest_of_what_was_given_back_before)
+{
+    assert_verdict(judge_lines("result_truth",
+                               HEADER CLIENT_1_HOLDS FREE(20, 1) UNKNOWN(40, 1, "release")
+                                   FREE(41, 1) RELEASE_FAILS(42, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", HEADER CLIENT_1_HOLDS FREE(20, 1) UNKNOWN(
+                                                   40, 1, "release") FREE(41, 1) FREED(42, 1)),
+                   VERDICT_FAIL);
+}
+
 Test(result_truth, release_told_done_by_a_majority_that_had_no_key_fails)
 {
 #define GONE(header)                                                                               \

@@ -3,6 +3,8 @@
  */
 #include "tests/real/story.h"
 
+#include <sys/resource.h>
+
 static struct story story;
 
 TestSuite(run_adapter, .timeout = 120);
@@ -25,6 +27,16 @@ Test(run_adapter, what_a_library_says_of_itself_stands_in_the_header)
     cr_assert_eq(story.header.drift_ppm, 20000, "its own, not the scenario's");
     cr_assert(story.header.promises_validity && !story.header.fenced);
     cr_assert_str_eq(story.header.library, "bad 1");
+}
+
+Test(run_adapter, a_run_goes_before_what_keeps_the_processors_busy)
+{
+    int before = getpriority(PRIO_PROCESS, 0);
+    bool may = setpriority(PRIO_PROCESS, 0, -10) == 0;
+    (void)setpriority(PRIO_PROCESS, 0, before);
+    story.adapter = "python3 tests/adapters/bad.py";
+    story_must_run(&story, HEAD, 1);
+    cr_assert_eq(getpriority(PRIO_PROCESS, 0), may && before > -10 ? -10 : before);
 }
 
 Test(run_adapter, who_declares_nothing_is_taken_as_seen)

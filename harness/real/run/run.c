@@ -293,6 +293,7 @@ static struct result run_check_size(const struct run *run, struct text *why)
 /* Servers start while clients are forked; clients are forked before there is a loop. */
 static struct result run_prepare(struct run *run, struct text *why)
 {
+    run_late_hurry();
     TRY(run_check_size(run, why));
     TRY(guard_start(&run->guard, run->options->run_directory, why));
     TRY(run_take_memory(run, why));

@@ -250,6 +250,9 @@ void run_trace_heard(void *data, int32_t client, const char *said, size_t bytes)
 void run_trace_end(struct run *run);
 
 /* ---- run_late.c ---- */
+/* What is late only because others keep the processors busy cannot be judged: where we may, we and
+ * all that we start go first. */
+void run_late_hurry(void);
 MUST_USE struct result run_late_start(struct run *run, struct text *why);
 /* For how long this process was stopped so far: whoever waits waits so much longer. */
 int64_t run_lost_ns(const struct run *run);
