@@ -63,8 +63,9 @@ static bool truth_hindered(const struct ledger *ledger, const struct ledger_clai
 {
     const struct ledger_process *process = ledger_process(ledger, claim->process);
     bool again = claim->over == OVER_RELEASED && claim->over_index < process->open_index;
-    return again || claim->denied != 0 || ledger_client_fault(ledger, claim->process, UINT32_MAX,
-                                                     process->open_ns, ledger->now_ns);
+    return again || claim->denied != 0 ||
+           ledger_client_fault(ledger, claim->process, UINT32_MAX, process->open_ns,
+                               ledger->now_ns);
 }
 
 /* A deletion that a node forgot at a restart is not the lock's. */
