@@ -1,8 +1,9 @@
 /*
  * server.h: kinds of lock server, as the harness sees them.
  *
- *     servers/KIND/     what one kind is: how it behaves (its model), how its bytes read, how its
- * processes are started servers.c         table: kind -> what it is
+ *     servers/KIND/       what one kind is: how it behaves (its model), and its row
+ *     servers/KIND/real/  how its processes are started (launch.h) and its bytes read (wire.h)
+ *     servers.c           table: kind -> what it is
  *
  * A *node* is a process, which faults strike; a *store* holds a set of keys and casts one vote.
  * Each node of Redis is a store of its own; all nodes of a replicated service together are one.
@@ -135,13 +136,20 @@ struct server_model {
     void (*forget_scripts)(void *state, uint32_t node);
 };
 
-/* One row of the table. */
+struct server_launch;   /* launch.h: how its processes are started and stopped */
+struct server_wire;     /* wire.h: how its bytes read */
+struct connection_kind; /* lockcore/drivers/connection.h: how our own locks speak to it */
+
+/* One row of the table. A kind is in the simulator, in the real world, or in both. */
 struct server_kind {
     const char *name; /* of `nodes.kind`, and of its dialect */
     const struct lock_dialect *dialect;
-    const struct server_model *model;
-    bool one_store; /* all its nodes together cast one vote */
-    bool real;      /* the real world can start it; else it is in the simulator only */
+    const struct server_model *model; /* NULL: it is not in the simulator */
+    bool one_store;                   /* all its nodes together cast one vote */
+    /* The real world's; NULL all three: it is not there. */
+    const struct server_launch *launch;
+    const struct server_wire *wire;
+    const struct connection_kind *connection;
 };
 
 /* The number of the kind that understands this dialect. */

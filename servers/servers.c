@@ -3,6 +3,10 @@
 
 #include "base/assert.h"
 #include "servers/kinds.h"
+#include "servers/launch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
 
 #define X(name) extern const struct server_kind server_kind_##name;
 SERVER_KIND_MAP(X)
@@ -36,9 +40,26 @@ size_t server_kind_of(const struct lock_dialect *dialect)
 bool server_kind_has(const struct server_kind *kind, enum fault_kind fault)
 {
     const struct server_model *model = kind->model;
+    if (model == NULL) {
+        return true; /* what its processes can be done the real world says */
+    }
     return !(fault == FAULT_FAILOVER && model->promote == NULL) &&
            !(fault == FAULT_EVICT && model->evict == NULL) &&
            !(fault == FAULT_REFUSE_WRITES && model->refuse == NULL) &&
            !(fault == FAULT_SCRIPT_FLUSH && model->forget_scripts == NULL) &&
            !(fault == FAULT_POWER_LOSS && model->unsynced == NULL);
+}
+
+void server_word(struct server_words *words, const char *format, ...)
+{
+    va_list arguments;
+    size_t room = sizeof words->memory - words->used;
+    ASSERT(words->count < SERVER_WORDS_MAX);
+    va_start(arguments, format);
+    int length = vsnprintf(words->memory + words->used, room, format, arguments);
+    va_end(arguments);
+    ASSERT(length >= 0 && (size_t)length < room);
+    words->word[words->count++] = words->memory + words->used;
+    words->word[words->count] = NULL;
+    words->used += (size_t)length + 1;
 }

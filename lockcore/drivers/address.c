@@ -11,7 +11,7 @@ static struct result refused(const char *word, struct text *why)
     return result_error(ERROR_USAGE);
 }
 
-static bool name_copy(struct address *address, const char *name, size_t bytes)
+static bool name_copy(struct lock_address *address, const char *name, size_t bytes)
 {
     if (bytes == 0 || bytes >= ADDRESS_NAME_BYTES) {
         return false;
@@ -43,7 +43,7 @@ static const char *after(const char *word, const char *prefix)
     return strncmp(word, prefix, bytes) == 0 ? word + bytes : word;
 }
 
-struct result address_parse(const char *word, struct address *address, struct text *why)
+struct result address_parse(const char *word, struct lock_address *address, struct text *why)
 {
     const char *name = after(after(word, "redis://"), "unix:");
     if (name[0] == '/') {

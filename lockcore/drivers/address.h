@@ -11,12 +11,13 @@
 
 enum { ADDRESS_NAME_BYTES = 256 };
 
-struct address {
+struct lock_address {
     char name[ADDRESS_NAME_BYTES]; /* a host, or a path; terminated */
     int port;                      /* 1..65535; 0: `name` is a path */
 };
 
 /* Fails with ERROR_USAGE and says what was expected. */
-MUST_USE struct result address_parse(const char *word, struct address *address, struct text *why);
+MUST_USE struct result address_parse(const char *word, struct lock_address *address,
+                                     struct text *why);
 
 #endif

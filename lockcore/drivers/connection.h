@@ -44,7 +44,7 @@ struct connection_kind {
     size_t shared_bytes;
 
     /* Begin to connect; NULL if the system refuses at once. The first wait is for writing. */
-    void *(*open)(const struct address *address, void *shared);
+    void *(*open)(const struct lock_address *address, void *shared);
 
     /* Where it waits: the same for its whole life (a library that changes sockets: an epoll of its
      * own). */

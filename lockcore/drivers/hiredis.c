@@ -140,7 +140,7 @@ static void connection_close(void *of)
     memory_release(connection);
 }
 
-static void *connection_open(const struct address *address, void *shared)
+static void *connection_open(const struct lock_address *address, void *shared)
 {
     struct connection *connection = memory_resize(NULL, sizeof *connection);
     if (connection == NULL) {

@@ -31,7 +31,7 @@ struct link {
     struct lock_links *links;
     uint32_t index;
     enum link_state state;
-    struct address address;
+    struct lock_address address;
     void *connection;  /* owned; NULL while down */
     struct wire *wire; /* owned until uv_close; NULL while down */
     uv_timer_t timer;  /* CONNECTING: gives up; DOWN: tries again; UP: tends the connection */

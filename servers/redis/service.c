@@ -1,7 +1,7 @@
 /* service.c: redis-servers as a service: each node a store of its own; what happens to each key is
  * told. */
 #include "servers/redis/model.h"
-#include "servers/server.h"
+#include "servers/redis/redis.h"
 
 #include "base/assert.h"
 #include "base/duration.h"
@@ -325,7 +325,7 @@ static void service_forget_scripts(void *state, uint32_t node)
     redis_model_flush_scripts(model_of(state, node));
 }
 
-static const struct server_model model = {
+const struct server_model redis_service = {
     .bytes = service_bytes,
     .wakes = service_wakes,
     .init = service_init,
@@ -340,5 +340,3 @@ static const struct server_model model = {
     .refuse = service_refuse,
     .forget_scripts = service_forget_scripts,
 };
-
-const struct server_kind server_kind_redis = {"redis", &redis_dialect, &model, false, true};

@@ -1,7 +1,7 @@
 /* fuzz_resp.c: any bytes, in any pieces, are cut the same way, and never read out of bounds. */
 #include "base/arena.h"
 #include "base/assert.h"
-#include "harness/real/proxy/resp.h"
+#include "servers/redis/real/resp.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* test_resp.c: a byte stream is cut into commands and replies, however it arrives. */
 #include "base/random.h"
-#include "harness/real/proxy/resp.h"
+#include "servers/redis/real/resp.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

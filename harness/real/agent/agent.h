@@ -16,7 +16,7 @@
 #define HARNESS_REAL_AGENT_H
 
 #include "harness/cluster.h"
-#include "harness/real/process/address.h"
+#include "servers/address.h"
 
 enum {
     AGENT_LEASE_MS = 4000,

@@ -78,7 +78,7 @@ static struct result agent_ready(struct site *site, bool *ready, struct text *wh
     if (agent_died(site, why)) {
         return result_error(ERROR_ENVIRONMENT);
     }
-    *ready = admin_alive(site->address);
+    *ready = site->launch->alive(&site->server);
     return RESULT_OK;
 }
 

@@ -15,7 +15,7 @@
 #define HARNESS_REAL_WIRE_H
 
 #include "harness/real/agent/seal.h"
-#include "harness/real/process/password.h"
+#include "servers/redis/real/password.h"
 
 enum {
     WIRE_VERSION = 1,

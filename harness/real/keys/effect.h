@@ -11,7 +11,7 @@
 #ifndef HARNESS_REAL_EFFECT_H
 #define HARNESS_REAL_EFFECT_H
 
-#include "harness/real/proxy/resp.h"
+#include "servers/redis/real/resp.h"
 
 /* What became of a key, by the name of the server's event. */
 enum effect_event {

@@ -63,6 +63,7 @@ struct keys *keys_new(const struct keys_options *options)
     }
     memset(keys, 0, sizeof *keys);
     keys->options = *options;
+    keys->kind = server_kind_at(options->kind);
     keys->next_ns = TIME_NEVER;
     keys->learns = true;
     keys_habits_init(keys);

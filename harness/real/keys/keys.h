@@ -26,10 +26,11 @@
 
 #include "base/result.h"
 #include "base/text.h"
-#include "harness/real/process/address.h"
-#include "harness/real/proxy/resp.h"
 #include "harness/scenario.h"
 #include "lockcore/redis/command.h"
+#include "servers/address.h"
+#include "servers/redis/real/resp.h"
+#include "servers/wire.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,18 +68,19 @@ struct keys_deed {
 struct keys_command {
     uint8_t role;      /* enum command_role: by its name; of a script by what the same script was
                           seen to do, or at first by what its client asked for */
-    uint8_t kind;      /* enum redis_command that it is or resembles; REDIS_COMMANDS:
-                          none */
+    uint8_t kind;      /* row of the dialect that it is or resembles; row_count: none */
     uint8_t ask;       /* keys room's own: enum effect_ask */
     uint8_t key_count; /* resources that it names */
     bool has_value;
     bool ends_replies; /* after it, what the node sends answers commands no more: SUBSCRIBE ... */
     bool shown;        /* keys room's own: the node has shown it, and all that it did */
+    bool known;        /* the wire read it: it is `own` */
     uint32_t resource[KEYS_COMMAND_KEYS_MAX];
     struct history_value value; /* that it sets or names */
     uint64_t habit;             /* what it is: equal for equal scripts */
     uint64_t hash;              /* of all its words */
     int64_t sent_ns;            /* when it was forwarded; 0: not yet */
+    struct lock_command own;
 };
 
 /* A reply, read. */
@@ -102,6 +104,7 @@ struct keys_shown {
 };
 
 struct keys_options {
+    uint8_t kind; /* of servers/kinds.h: what the nodes are */
     int32_t node_count;
     int32_t client_count; /* with the auditor */
     uint32_t resource_count;
@@ -187,15 +190,21 @@ struct keys_route {
 struct keys_channel *keys_channel_open(struct keys *keys, const struct keys_route *route);
 void keys_channel_close(struct keys_channel *channel);
 
-/* Read a command that comes from the client, in the order in which they come. */
-void keys_read(struct keys_channel *channel, const struct resp_words *words,
+/* Read a command that comes from the client, in the order in which they come. `stream` is the
+ * wire's, which has just read it. */
+void keys_read(struct keys_channel *channel, const void *stream, const struct wire_request *request,
                struct keys_command *command);
 
 /* It goes to the node. */
 void keys_sent(struct keys_channel *channel, const struct keys_command *command, int64_t true_ns);
 
-/* The oldest command without one has its reply. Only where keys_unheard. */
-void keys_heard(struct keys_channel *channel, const struct resp_reply *reply, int64_t true_ns);
+/* The oldest command without a reply, as its wire read it; NULL: there is none, or the wire did not
+ * know it. */
+const struct lock_command *keys_next_asked(const struct keys_channel *channel);
+
+/* ... has it now. Only where keys_unheard. */
+void keys_heard(struct keys_channel *channel, const void *stream, const struct wire_reply *reply,
+                int64_t true_ns);
 
 /* The node's side is over: commands without a reply will never have one. */
 void keys_cut_off(struct keys_channel *channel);

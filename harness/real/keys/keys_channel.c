@@ -132,10 +132,15 @@ static void channel_queue(struct keys_channel *channel, struct keys_command *com
     }
 }
 
-void keys_read(struct keys_channel *channel, const struct resp_words *words,
+void keys_read(struct keys_channel *channel, const void *stream, const struct wire_request *request,
                struct keys_command *command)
 {
     struct keys *keys = channel->keys;
+    if (!keys_kind_tells(keys)) {
+        keys_own_read(keys, request, command);
+        return;
+    }
+    const struct resp_words *words = &((const struct redis_stream *)stream)->words;
     struct keys_client *client = keys_client_at(keys, channel->route.client);
     keys_words_read(keys, words, command);
     command->role = (uint8_t)keys_role(keys, command, channel->route.client);
@@ -179,12 +184,26 @@ void keys_sent(struct keys_channel *channel, const struct keys_command *command,
     channel_node(channel)->open++;
 }
 
-void keys_heard(struct keys_channel *channel, const struct resp_reply *reply, int64_t true_ns)
+const struct lock_command *keys_next_asked(const struct keys_channel *channel)
+{
+    if (channel->heard == channel->count) {
+        return NULL;
+    }
+    const struct keys_pending *pending = channel_pending(channel, channel->heard);
+    return pending->command.known ? &pending->command.own : NULL;
+}
+
+void keys_heard(struct keys_channel *channel, const void *stream, const struct wire_reply *reply,
+                int64_t true_ns)
 {
     struct keys_node *node = channel_node(channel);
     ASSERT(channel->heard < channel->count);
     struct keys_pending *pending = channel_pending(channel, channel->heard++);
-    keys_reply_read(reply, &pending->reply);
+    if (keys_kind_tells(channel->keys)) {
+        keys_reply_read(&((const struct redis_stream *)stream)->reply, &pending->reply);
+    } else {
+        keys_own_reply(reply, &pending->reply);
+    }
     pending->heard = true;
     pending->needs = node->tap.asked + 1;
     if (pending->reply.type == REDIS_SAID_ERROR) {

@@ -5,6 +5,7 @@
  *     keys_table.c   names of keys, and each of them on each node
  *     keys_value.c   hashes and values
  *     keys_read.c    words -> struct keys_command, reply -> struct keys_reply
+ *     keys_own.c     the same for kinds whose nodes do not tell: what their wires read
  *     keys_habit.c   what a script was seen to do
  *     keys_channel.c commands under way, and which of them the node has shown
  *     keys_tap.c     what a node tells, cut into units: one command, script or transaction
@@ -23,6 +24,8 @@
 #include "harness/real/keys/effect.h"
 #include "harness/real/keys/keys.h"
 #include "harness/real/keys/tap.h"
+#include "servers/kinds.h"
+#include "servers/redis/real/wire.h"
 
 enum {
     KEYS_SHA_HEX_BYTES = 40,
@@ -234,6 +237,7 @@ struct keys_text {
 
 struct keys {
     struct keys_options options;
+    const struct server_kind *kind;
     int64_t next_ns; /* no key ends before; TIME_NEVER */
     bool learns;     /* no patterns were said */
     char unwatched[TAP_REFUSED_BYTES];
@@ -275,6 +279,14 @@ void keys_words_read(struct keys *keys, const struct resp_words *words,
                      struct keys_command *command);
 void keys_reply_read(const struct resp_reply *reply, struct keys_reply *read);
 void keys_sha1_print(const char *data, size_t bytes, char hex[KEYS_SHA_HEX_BYTES]);
+
+/* keys_own.c */
+/* Do nodes of this kind tell what they do, by a tap? */
+bool keys_kind_tells(const struct keys *keys);
+void keys_do_not_tell(struct keys *keys);
+void keys_own_read(struct keys *keys, const struct wire_request *request,
+                   struct keys_command *command);
+void keys_own_reply(const struct wire_reply *reply, struct keys_reply *read);
 
 /* keys_habit.c */
 void keys_habits_init(struct keys *keys);

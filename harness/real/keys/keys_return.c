@@ -48,6 +48,10 @@ void keys_distant(struct keys *keys, int32_t node, int64_t wall_ahead_ns)
 struct result keys_watch(struct keys *keys, int32_t node, struct address address, struct text *why)
 {
     ASSERT(node >= 0 && node < keys->options.node_count);
+    if (!keys_kind_tells(keys)) {
+        keys_do_not_tell(keys);
+        return RESULT_OK;
+    }
     TRY(node_open(keys, node, address, why));
     return node_begin(keys, node, why);
 }
@@ -214,6 +218,9 @@ struct result keys_watch_again(struct keys *keys, struct keys_return *back, stru
 {
     struct keys_node *node = &keys->nodes[back->node];
     back->lost = 0;
+    if (!keys_kind_tells(keys)) {
+        return RESULT_OK;
+    }
     if (node->watched) {
         keys_gone(keys, back, false);
     }

@@ -22,10 +22,10 @@ static struct history_event event_of(const struct keys *keys, int32_t node, uint
 }
 
 /* The command by its name, where it is one of lockcore's or resembles one. */
-static void event_command(struct history_event *event, uint8_t kind)
+static void event_command(const struct keys *keys, struct history_event *event, uint8_t kind)
 {
-    if (kind < REDIS_COMMANDS) {
-        memcpy(event->command, redis_dialect.rows[kind].name, sizeof event->command);
+    if (kind < keys->kind->dialect->row_count) {
+        memcpy(event->command, keys->kind->dialect->rows[kind].name, sizeof event->command);
     }
 }
 
@@ -129,7 +129,7 @@ void keys_tell_error(struct keys_channel *channel, const struct keys_command *co
     struct history_event event =
         event_of(keys, channel->route.node, command->resource[0], HISTORY_NODE_ERROR);
     const struct keys_resource *resource = &keys->resources[command->resource[0]];
-    event_command(&event, command->kind);
+    event_command(keys, &event, command->kind);
     event.process = channel->route.client;
     event.value = command->value;
     event.flags |= command->has_value ? HISTORY_HAS_VALUE : 0;
@@ -179,7 +179,7 @@ static struct history_event unit_event(struct keys *keys, int32_t node, uint32_t
     const struct keys_unit *unit = &keys->nodes[node].unit;
     struct history_event event = event_of(keys, node, resource, f);
     event.process = unit->process;
-    event_command(&event, unit->command.kind);
+    event_command(keys, &event, unit->command.kind);
     return event;
 }
 

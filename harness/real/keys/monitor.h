@@ -12,7 +12,7 @@
 #ifndef HARNESS_REAL_MONITOR_H
 #define HARNESS_REAL_MONITOR_H
 
-#include "harness/real/proxy/resp.h"
+#include "servers/redis/real/resp.h"
 
 enum {
     /* A line quotes a whole command: each byte of it may take four. */

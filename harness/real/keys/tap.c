@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
-#include "harness/real/process/password.h"
+#include "servers/redis/real/password.h"
 
 #include <errno.h>
 #include <poll.h>

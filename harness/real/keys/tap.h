@@ -20,7 +20,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "harness/real/keys/monitor.h"
-#include "harness/real/process/address.h"
+#include "servers/address.h"
 
 enum { TAP_WAIT_SECONDS = 10, TAP_REFUSED_BYTES = 160, TAP_WORDS_MAX = 6 };
 

@@ -1,4 +1,4 @@
-/* node.c: one redis-server as a child process. */
+/* node.c: one server as a child process. */
 #include "harness/real/node/node.h"
 
 #include "base/assert.h"
@@ -21,7 +21,6 @@
 
 enum {
     NODE_SHUTDOWN_SECONDS = 10,
-    NODE_WORDS_MAX = 40,
 };
 
 static struct result node_refused(const struct node *node, const char *what, struct text *why)
@@ -37,7 +36,7 @@ struct address node_address(const struct node *node)
     if (node->options.ip != 0) {
         address.ip = node->options.ip;
     }
-    address.password = node->options.password;
+    address.password = node->launch->password ? node->options.password : NULL;
     return address;
 }
 
@@ -74,19 +73,29 @@ static struct result node_map_clock(struct node *node, struct text *why)
     return RESULT_OK;
 }
 
-/* What must not stand in its command line, which everybody on the machine can read. */
-static struct result node_write_conf(const struct node *node, struct text *why)
+/* It is about to be gone: what its kind kept open towards it is of no use any more. */
+static void node_hang_up(struct node *node)
 {
-    const char *password = node->options.password;
-    int fd = open(node->conf_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    bool written = fd >= 0 && (password == NULL || dprintf(fd, "requirepass %s\nmasterauth %s\n",
-                                                           password, password) > 0);
-    int error = errno;
-    if (fd >= 0 && close(fd) != 0) {
-        written = false;
+    if (node->server.talk_fd >= 0) {
+        (void)close(node->server.talk_fd);
+        node->server.talk_fd = -1;
     }
-    errno = error;
-    return written ? RESULT_OK : node_refused(node, node->conf_path, why);
+}
+
+/* What its kind may know of it. */
+static void node_show(struct node *node)
+{
+    node->server = (struct server_process){
+        .index = (uint32_t)node->options.index,
+        .node_count = (uint32_t)node->options.node_count,
+        .fsync = node->options.fsync,
+        .exposed = node->options.ip != 0,
+        .program = node->options.server,
+        .directory = node->directory,
+        .log_path = node->log_path,
+        .address = node_address(node),
+        .talk_fd = -1,
+    };
 }
 
 struct result node_init(struct node *node, const struct node_options *options, struct text *why)
@@ -94,7 +103,9 @@ struct result node_init(struct node *node, const struct node_options *options, s
     memset(node, 0, sizeof *node);
     node->options = *options;
     node->port_fd = -1;
-    node->admin = ADMIN_CLOSED;
+    node->server.talk_fd = -1;
+    node->launch = server_kind_at(options->kind)->launch;
+    ASSERT(node->launch != NULL);
     const char *data =
         options->data_directory != NULL ? options->data_directory : options->run_directory;
     int number = options->index + 1;
@@ -108,16 +119,16 @@ struct result node_init(struct node *node, const struct node_options *options, s
     (void)snprintf(node->log_path, sizeof node->log_path, "%.480s/node-%d%s.log",
                    options->run_directory, number, suffix);
     (void)snprintf(node->clock_path, sizeof node->clock_path, "%.480s.clock", node->directory);
-    (void)snprintf(node->conf_path, sizeof node->conf_path, "%.480s/node.conf", node->directory);
     (void)snprintf(node->fsync_path, sizeof node->fsync_path, "%.480s.fsync", node->directory);
     if (mkdir(node->directory, S_IRWXU) != 0 && errno != EEXIST) {
         return node_refused(node, node->directory, why);
     }
-    TRY(node_write_conf(node, why));
     if (options->fake_clock) {
         TRY(node_map_clock(node, why));
     }
-    return node_reserve_port(node, why);
+    TRY(node_reserve_port(node, why));
+    node_show(node);
+    return RESULT_OK;
 }
 
 /* LD_PRELOAD and what the shims read; only what this node's faults need. */
@@ -141,52 +152,26 @@ static struct result node_preload(const struct node *node, struct text *preload,
 
 static const char *node_program(const struct node *node)
 {
-    return node->options.server != NULL ? node->options.server : "redis-server";
+    return node->options.server != NULL ? node->options.server : node->launch->program;
 }
 
 struct result node_start(struct node *node, struct text *why)
 {
     ASSERT(node->state == NODE_DOWN);
-    char port[16];
-    char ip_memory[16];
-    struct text ip = text_over(ip_memory, sizeof ip_memory);
     char preload_memory[NODE_PATH_BYTES * 4];
     char clock_memory[NODE_PATH_BYTES + 32];
     char fsync_memory[NODE_PATH_BYTES + 32];
     struct text preload = text_over(preload_memory, sizeof preload_memory);
     struct text clock = text_over(clock_memory, sizeof clock_memory);
     struct text fsync_log = text_over(fsync_memory, sizeof fsync_memory);
-    bool file = node->options.fsync != FSYNC_NONE;
-    (void)snprintf(port, sizeof port, "%d", node->port);
-    address_print_ip(node_address(node), &ip);
-    const char *const words[NODE_WORDS_MAX] = {node_program(node),
-                                               node->conf_path,
-                                               "--port",
-                                               port,
-                                               "--bind",
-                                               ip.data,
-                                               "--protected-mode",
-                                               node->options.ip != 0 ? "no" : "yes",
-                                               "--dir",
-                                               node->directory,
-                                               "--save",
-                                               "",
-                                               "--appendonly",
-                                               file ? "yes" : "no",
-                                               "--appendfsync",
-                                               node->options.fsync == FSYNC_ALWAYS ? "always"
-                                                                                   : "everysec",
-                                               "--repl-diskless-sync",
-                                               "no",
-                                               "--auto-aof-rewrite-percentage",
-                                               "0",
-                                               "--daemonize",
-                                               "no",
-                                               node->old ? NULL : "--set-proc-title",
-                                               "no",
-                                               NULL};
+    struct server_words words = {.count = 0};
+    if (node->launch->prepare != NULL) {
+        TRY(node->launch->prepare(&node->server, why));
+    }
+    server_word(&words, "%s", node_program(node));
+    node->launch->words(&node->server, &words);
     struct process_spec spec = {
-        .arguments = words,
+        .arguments = words.word,
         .run_directory = node->options.run_directory,
         .input = -1,
         .output = -1,
@@ -202,7 +187,7 @@ struct result node_start(struct node *node, struct text *why)
     if (result_failed(started)) {
         node->pid = 0;
         if (node->options.server == NULL && strstr(why->data, ": No such file") != NULL) {
-            text_add(why, " (install it: apt-get install redis-server)");
+            text_add(why, " (install it: apt-get install %s)", node->launch->package);
         }
         return started;
     }
@@ -218,25 +203,11 @@ bool node_died(struct node *node, struct text *why)
     }
     node->pid = 0;
     node->state = NODE_DOWN;
-    admin_close(&node->admin);
-    text_add(why, "the redis-server of node %d ended by itself: ", node->options.index + 1);
+    node_hang_up(node);
+    text_add(why, "the %s of node %d ended by itself: ", node->launch->program,
+             node->options.index + 1);
     process_explain(status, node->log_path, why);
     return true;
-}
-
-/* Redis 6.0 does not know an option of ours, and says so in its log. */
-static bool node_is_old(const struct node *node)
-{
-    char line[512];
-    bool old = false;
-    FILE *log = fopen(node->log_path, "re");
-    while (log != NULL && !old && fgets(line, sizeof line, log) != NULL) {
-        old = strstr(line, "set-proc-title") != NULL;
-    }
-    if (log != NULL) {
-        (void)fclose(log);
-    }
-    return old;
 }
 
 struct result node_ready(struct node *node, bool *ready, struct text *why)
@@ -244,14 +215,15 @@ struct result node_ready(struct node *node, bool *ready, struct text *why)
     ASSERT(node->state == NODE_STARTING);
     *ready = false;
     if (node_died(node, why)) {
-        if (node->old || !node_is_old(node)) {
+        bool other = node->server.variant == 0 && node->launch->differs != NULL;
+        node->server.variant = other ? node->launch->differs(&node->server) : 0;
+        if (node->server.variant == 0) {
             return result_error(ERROR_ENVIRONMENT);
         }
         text_clear(why);
-        node->old = true;
         return node_start(node, why);
     }
-    if (admin_alive(node_address(node))) {
+    if (node->launch->alive(&node->server)) {
         node->state = NODE_UP;
         *ready = true;
     }
@@ -263,8 +235,12 @@ void node_crash(struct node *node)
     if (node->state == NODE_DOWN) {
         return;
     }
-    process_kill(node->pid);
-    admin_close(&node->admin);
+    if (node->launch->family) {
+        process_kill_family(node->pid);
+    } else {
+        process_kill(node->pid);
+    }
+    node_hang_up(node);
     node->pid = 0;
     node->state = NODE_DOWN;
 }
@@ -273,11 +249,11 @@ struct result node_shutdown(struct node *node, struct text *why)
 {
     ASSERT(node->state == NODE_UP);
     int64_t deadline_ns = loop_now_ns() + NODE_SHUTDOWN_SECONDS * NS_PER_S;
-    struct admin_reply reply;
-    char unheard[WHY_BYTES];
-    struct text no_answer = text_over(unheard, sizeof unheard);
-    result_ignore(node_ask(node, (const char *[]){"SHUTDOWN", NULL}, &reply, &no_answer),
-                  "it closes the connection instead of answering; its end is waited for below");
+    if (node->launch->shut_down != NULL) {
+        node->launch->shut_down(&node->server);
+    } else {
+        (void)kill(node->pid, SIGTERM);
+    }
     int status;
     while (!process_ended(node->pid, &status)) {
         if (loop_now_ns() > deadline_ns) {
@@ -287,34 +263,10 @@ struct result node_shutdown(struct node *node, struct text *why)
         }
         (void)nanosleep(&(struct timespec){.tv_nsec = 200 * NS_PER_US}, NULL);
     }
-    admin_close(&node->admin);
+    node_hang_up(node);
     node->pid = 0;
     node->state = NODE_DOWN;
     return RESULT_OK;
-}
-
-/* The newest append-only file that grows: the last "... type i" line of the manifest. */
-static bool node_growing_file(const struct node *node, char *path, size_t path_bytes)
-{
-    char manifest[NODE_PATH_BYTES + 64];
-    char line[512];
-    char name[256];
-    bool found = false;
-    (void)snprintf(manifest, sizeof manifest, "%s/appendonlydir/appendonly.aof.manifest",
-                   node->directory);
-    FILE *file = fopen(manifest, "re");
-    if (file == NULL) {
-        (void)snprintf(path, path_bytes, "%s/appendonly.aof", node->directory); /* before 7.0 */
-        return access(path, F_OK) == 0;
-    }
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (strstr(line, " type i") != NULL && sscanf(line, "file %255s", name) == 1) {
-            (void)snprintf(path, path_bytes, "%s/appendonlydir/%s", node->directory, name);
-            found = true;
-        }
-    }
-    (void)fclose(file);
-    return found;
 }
 
 /*
@@ -366,8 +318,9 @@ struct result node_power_loss(struct node *node, struct random_stream *random,
         return RESULT_OK; /* nothing on the disk: gone with the process */
     }
     ASSERT(node->options.track_fsync);
-    if (!node_growing_file(node, path, sizeof path) || stat(path, &status) != 0) {
-        return node_refused(node, "its append-only file is missing", why);
+    ASSERT(node->launch->growing_file != NULL);
+    if (!node->launch->growing_file(&node->server, path, sizeof path) || stat(path, &status) != 0) {
+        return node_refused(node, "the file that a power cut would cut is missing", why);
     }
     loss->written_bytes = status.st_size;
     loss->synced_bytes = node_synced_bytes(node, path);
@@ -385,7 +338,8 @@ struct result node_power_loss(struct node *node, struct random_stream *random,
 struct result node_freeze(struct node *node, struct text *why)
 {
     ASSERT(node->state == NODE_UP);
-    TRY(process_freeze(node->pid, why));
+    TRY(node->launch->family ? process_freeze_family(node->pid, why)
+                             : process_freeze(node->pid, why));
     node->state = NODE_FROZEN;
     return RESULT_OK;
 }
@@ -393,7 +347,11 @@ struct result node_freeze(struct node *node, struct text *why)
 void node_thaw(struct node *node)
 {
     ASSERT(node->state == NODE_FROZEN);
-    process_thaw(node->pid);
+    if (node->launch->family) {
+        process_thaw_family(node->pid);
+    } else {
+        process_thaw(node->pid);
+    }
     node->state = NODE_UP;
 }
 
@@ -413,14 +371,18 @@ void node_clock_set(struct node *node, int64_t jump_ns, int64_t rate_ppm)
 struct result node_clock_offset(struct node *node, int64_t *offset_ns, struct text *why)
 {
     ASSERT(node->state == NODE_UP);
-    return admin_clock_offset(&node->admin, node_address(node), offset_ns, why);
+    ASSERT(node->launch->clock_offset != NULL);
+    return node->launch->clock_offset(&node->server, offset_ns, why);
 }
 
 struct result node_ask(struct node *node, const char *const *words, struct admin_reply *reply,
                        struct text *why)
 {
     ASSERT(node->state == NODE_UP);
-    return admin_ask(&node->admin, node_address(node), words, reply, why);
+    struct admin admin = {node->server.talk_fd};
+    struct result asked = admin_ask(&admin, node_address(node), words, reply, why);
+    node->server.talk_fd = admin.fd;
+    return asked;
 }
 
 struct result node_order(struct node *node, const char *const *words, struct admin_reply *reply,

@@ -1,5 +1,5 @@
 /*
- * node.h: one redis-server as a child process, and everything that can be done to it.
+ * node.h: one server as a child process, and everything that can be done to it.
  *
  *     node_init(&node, &options, why);    its directory and its port; nothing runs yet
  *     node_start(&node, why);             poll node_ready() every millisecond or two
@@ -16,9 +16,10 @@
 #define HARNESS_REAL_NODE_H
 
 #include "base/random.h"
-#include "harness/real/node/admin.h"
 #include "harness/real/preload/clock_page.h"
 #include "harness/scenario.h"
+#include "servers/launch.h"
+#include "servers/redis/real/admin.h"
 
 #include <sys/types.h>
 
@@ -27,14 +28,16 @@ enum node_state { NODE_DOWN, NODE_STARTING, NODE_UP, NODE_FROZEN };
 enum { NODE_PATH_BYTES = 512 };
 
 struct node_options {
+    uint8_t kind; /* of servers/kinds.h; one that the real world has */
     int32_t index;
+    int32_t node_count;         /* of the service */
     uint8_t fsync;              /* enum fsync_setting */
     bool fake_clock;            /* its wall clock will be moved: preload the clock shim */
     bool replica;               /* its folder and log are called so */
     bool track_fsync;           /* its power will be cut: preload the fsync shim */
     const char *run_directory;  /* absolute; for its log */
     const char *data_directory; /* for what is of no use after the run; NULL: the same */
-    const char *server;         /* the program; NULL: "redis-server" from the path */
+    const char *server;         /* the program; NULL: the kind's, from the path */
     uint32_t ip;                /* where it listens, in network order; 0: 127.0.0.1 */
     const char *password;       /* without it, it answers nobody; kept. NULL: it is open */
 };
@@ -45,12 +48,11 @@ struct node {
     int port;
     int port_fd; /* bound, never listening */
     pid_t pid;   /* 0 while DOWN */
-    bool old;    /* a server that does not know all of our options: before 6.2 */
-    struct admin admin;
-    struct clock_page *clock; /* owned mapping; NULL without fake_clock */
+    const struct server_launch *launch;
+    struct server_process server; /* as its kind sees it */
+    struct clock_page *clock;     /* owned mapping; NULL without fake_clock */
     char directory[NODE_PATH_BYTES];
     char log_path[NODE_PATH_BYTES];
-    char conf_path[NODE_PATH_BYTES];
     char clock_path[NODE_PATH_BYTES];
     char fsync_path[NODE_PATH_BYTES];
 };
@@ -76,7 +78,7 @@ void node_crash(struct node *node);
 MUST_USE struct result node_shutdown(struct node *node, struct text *why);
 
 /*
- * SIGKILL, and what had not reached the disk is gone: the append-only file ends at a length drawn
+ * SIGKILL, and what had not reached the disk is gone: the file that grows ends at a length drawn
  * from [synced, written]. A cut in the middle of a record is repaired by the server's start.
  */
 struct node_power_loss {
@@ -98,7 +100,7 @@ void node_clock_set(struct node *node, int64_t jump_ns, int64_t rate_ppm);
 /* What the server says its wall clock shows, less what the machine's shows now. UP only. */
 MUST_USE struct result node_clock_offset(struct node *node, int64_t *offset_ns, struct text *why);
 
-/* Ask the server something; `words` end with NULL. UP only. */
+/* Ask a redis-server something; `words` end with NULL. UP only. */
 MUST_USE struct result node_ask(struct node *node, const char *const *words,
                                 struct admin_reply *reply, struct text *why);
 

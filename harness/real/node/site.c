@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- a child of ours ------------------------------------------------------------------------- */
 
@@ -24,7 +25,7 @@ static struct result child_start(struct site *site, struct text *why)
 static struct result child_ready(struct site *site, bool *ready, struct text *why)
 {
     if (site->node.state == NODE_UP) { /* a replica that takes its node's place */
-        *ready = admin_alive(site->address);
+        *ready = site->launch->alive(&site->server);
         return RESULT_OK;
     }
     return node_ready(&site->node, ready, why);
@@ -103,8 +104,13 @@ struct result site_init(struct site *site, const struct node_options *options,
     site->place = place != NULL ? *place : (struct site_place){&site_child, NULL};
     site->hand = site->place.hand;
     site->options = *options;
-    site->admin = ADMIN_CLOSED;
-    return site->hand->init(site, why);
+    site->launch = server_kind_at(options->kind)->launch;
+    site->server.talk_fd = -1;
+    TRY(site->hand->init(site, why));
+    site->server.index = (uint32_t)options->index;
+    site->server.node_count = (uint32_t)options->node_count;
+    site->server.address = site->address;
+    return RESULT_OK;
 }
 
 struct result site_start(struct site *site, struct text *why)
@@ -124,9 +130,17 @@ struct result site_ready(struct site *site, bool *ready, struct text *why)
     return RESULT_OK;
 }
 
+static void site_hang_up(struct site *site)
+{
+    if (site->server.talk_fd >= 0) {
+        (void)close(site->server.talk_fd);
+        site->server.talk_fd = -1;
+    }
+}
+
 static void site_is_down(struct site *site)
 {
-    admin_close(&site->admin);
+    site_hang_up(site);
     site->state = NODE_DOWN;
 }
 
@@ -189,7 +203,7 @@ struct result site_clock_set(struct site *site, int64_t jump_ns, int64_t rate_pp
 struct result site_clock_offset(struct site *site, int64_t *offset_ns, struct text *why)
 {
     ASSERT(site->state == NODE_UP);
-    TRY(admin_clock_offset(&site->admin, site->address, offset_ns, why));
+    TRY(site->launch->clock_offset(&site->server, offset_ns, why));
     *offset_ns -= site->wall_ahead_ns;
     return RESULT_OK;
 }
@@ -198,7 +212,10 @@ struct result site_ask(struct site *site, const char *const *words, struct admin
                        struct text *why)
 {
     ASSERT(site->state == NODE_UP);
-    return admin_ask(&site->admin, site->address, words, reply, why);
+    struct admin admin = {site->server.talk_fd};
+    struct result asked = admin_ask(&admin, site->address, words, reply, why);
+    site->server.talk_fd = admin.fd;
+    return asked;
 }
 
 struct result site_order(struct site *site, const char *const *words, struct admin_reply *reply,
@@ -218,7 +235,7 @@ void site_release(struct site *site)
     if (site->hand == NULL) {
         return;
     }
-    admin_close(&site->admin);
+    site_hang_up(site);
     site->hand->release(site);
     site->hand = NULL;
 }

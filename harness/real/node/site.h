@@ -52,7 +52,8 @@ struct site {
     struct node_options options;
     uint8_t state;          /* enum node_state */
     struct address address; /* the same for its whole life */
-    struct admin admin;
+    const struct server_launch *launch;
+    struct server_process server; /* as its kind sees it, from here */
     int64_t wall_ahead_ns; /* of its machine's wall clock before ours, as measured; 0: the same */
     char log_path[NODE_PATH_BYTES];
     struct node node; /* a child's */
@@ -84,7 +85,7 @@ MUST_USE struct result site_clock_set(struct site *site, int64_t jump_ns, int64_
 /* How far its server's wall clock is from what its machine's shows. UP only. */
 MUST_USE struct result site_clock_offset(struct site *site, int64_t *offset_ns, struct text *why);
 
-/* Ask the server something; `words` end with NULL. UP only. */
+/* Ask a redis-server something; `words` end with NULL. UP only. */
 MUST_USE struct result site_ask(struct site *site, const char *const *words,
                                 struct admin_reply *reply, struct text *why);
 

@@ -32,7 +32,11 @@ static struct result bare_start(struct site *site, struct text *why)
 static struct result bare_ready(struct site *site, bool *ready, struct text *why)
 {
     struct admin_reply reply;
-    TRY(admin_ask(&site->admin, site->address, (const char *[]){"PING", NULL}, &reply, why));
+    struct admin admin = {site->server.talk_fd};
+    struct result asked =
+        admin_ask(&admin, site->address, (const char *[]){"PING", NULL}, &reply, why);
+    site->server.talk_fd = admin.fd;
+    TRY(asked);
     if (reply.type == '-') {
         text_add(why, "node %d answers PING with %.*s", site->options.index + 1,
                  (int)reply.items[0].bytes, reply.items[0].data);

@@ -59,6 +59,11 @@ MUST_USE struct result process_freeze_group(pid_t pid, struct text *why);
 void process_thaw_group(pid_t pid);
 void process_kill_group(pid_t pid);
 
+/* The same for a process with all that it started, and what those started, in whatever groups. */
+MUST_USE struct result process_freeze_family(pid_t pid, struct text *why);
+void process_thaw_family(pid_t pid);
+void process_kill_family(pid_t pid);
+
 /* SIGKILL and reap; returns when the process is gone. Harmless when it is a zombie already. */
 void process_kill(pid_t pid);
 

@@ -241,6 +241,8 @@ struct result proxy_start(uv_loop_t *loop, const struct proxy_options *options,
         taps[i] = (struct proxy_tap){{SOURCE_TAP}, proxy, (int32_t)i};
     }
     proxy->options = *options;
+    proxy->wire = server_kind_at(options->kind)->wire;
+    ASSERT(proxy->wire != NULL);
     proxy->node_address = addresses;
     proxy->taps = taps;
     proxy->link_count = links;

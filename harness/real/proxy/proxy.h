@@ -1,5 +1,5 @@
 /*
- * proxy.h: our own proxies between clients and nodes, one for each pair, that understand RESP.
+ * proxy.h: our own proxies between clients and nodes, one for each pair, that read what passes.
  *
  *     client 3  --connects to proxy_port(proxy, 3, 1)-->  [ link 3-1 ]  --->  node 1
  *
@@ -28,6 +28,7 @@
 #include "harness/real/keys/keys.h"
 #include "harness/real/process/loop.h"
 #include "harness/scenario.h"
+#include "servers/wire.h"
 
 struct proxy;
 
@@ -73,6 +74,7 @@ struct proxy_callbacks {
 struct proxy_options {
     int32_t client_count; /* of all that speak to nodes, the auditor included */
     int32_t node_count;
+    uint8_t kind;      /* of servers/kinds.h: whose wire it is */
     struct keys *keys; /* kept; told everything that passes */
     struct proxy_callbacks callbacks;
     uint64_t seed; /* for jitter */
@@ -180,7 +182,7 @@ struct proxy_counts {
     uint64_t commands;
     uint64_t replies;
     uint64_t bytes;
-    uint64_t broken_streams; /* connections that did not speak RESP and were reset */
+    uint64_t broken_streams; /* connections that nobody could read, and were reset */
 };
 
 struct proxy_counts proxy_counts(const struct proxy *proxy);

@@ -1,7 +1,7 @@
 /* proxy_connection.c: listeners of links; a connection's beginning and end. */
-#include "harness/real/process/password.h"
 #include "harness/real/proxy/peer.h"
 #include "harness/real/proxy/proxy_inner.h"
+#include "servers/redis/real/password.h"
 
 #include "base/arena.h"
 #include "base/assert.h"
@@ -293,12 +293,13 @@ static void link_connect(struct proxy_link *link, int client_fd)
 {
     int on = 1;
     (void)setsockopt(client_fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    struct proxy_connection *connection = memory_resize(NULL, sizeof *connection);
+    size_t bytes = sizeof(struct proxy_connection) + link->proxy->wire->stream_bytes;
+    struct proxy_connection *connection = memory_resize(NULL, bytes);
     if (connection == NULL) {
         socket_reset(client_fd);
         return;
     }
-    memset(connection, 0, sizeof *connection);
+    memset(connection, 0, bytes);
     connection->client_source.type = SOURCE_CLIENT;
     connection->node_source.type = SOURCE_NODE;
     connection->link = link;

@@ -15,7 +15,7 @@
 
 enum {
     PIPE_BYTES_FIRST = 16 << 10,
-    PIPE_BYTES_MAX = 2 * RESP_MESSAGE_BYTES_MAX, /* then the sender has to wait */
+    PIPE_BYTES_MAX = 2 * WIRE_MESSAGE_BYTES_MAX, /* then the sender has to wait */
     PIPE_MARKS_MAX = 1 << 20,
     PROXY_EVENTS_MAX = 128,
     PROXY_ROUNDS_MAX = 16, /* turns of our epoll in one turn of the loop */
@@ -79,8 +79,6 @@ struct proxy_connection {
     uint32_t password_owed; /* bytes of the node's answer to it that no client may see */
     bool opaque;            /* subscribed: replies do not answer commands any more */
     bool dead;              /* to be freed after the turn */
-    struct resp_commands commands_reader;
-    struct resp_replies replies_reader;
     struct proxy_pipe request;
     struct proxy_pipe reply;
     struct keys_channel *channel;          /* commands that were sent; NULL without a node */
@@ -90,6 +88,7 @@ struct proxy_connection {
     uint32_t command_first;
     uint32_t command_count;
     uint32_t command_capacity;
+    _Alignas(8) char stream[]; /* the wire's own (servers/wire.h) */
 };
 
 /* Where a node tells what it does. */
@@ -122,6 +121,7 @@ struct proxy_fault_state {
 
 struct proxy {
     struct proxy_options options;
+    const struct server_wire *wire;
     int epoll_fd;
     struct loop_watch watch;
     struct loop_alarm alarm;
@@ -208,8 +208,8 @@ void connection_wait(struct proxy_connection *connection);
 /* ... and those whose commands it has shown by now may pass. */
 void connection_answers(struct proxy_connection *connection);
 /* A whole message came: pass it on or note that it waits. False: the connection cannot go on. */
-bool request_message(struct proxy_connection *connection, const struct resp_words *words);
-bool reply_message(struct proxy_connection *connection, const struct resp_reply *reply);
+bool request_message(struct proxy_connection *connection, const struct wire_request *request);
+bool reply_message(struct proxy_connection *connection, const struct wire_reply *reply);
 /* Tell the run that the oldest waiting command is about to go. */
 struct proxy_answer commands_arrival(struct proxy_connection *connection);
 /* Note what a callback wants with a message. */

@@ -120,14 +120,14 @@ static struct proxy_mark *message_wait(struct proxy_connection *connection, uint
 }
 
 /* A whole command came from the client. False: the connection cannot go on. */
-bool request_message(struct proxy_connection *connection, const struct resp_words *words)
+bool request_message(struct proxy_connection *connection, const struct wire_request *request)
 {
     struct proxy_link *link = connection->link;
     struct proxy_pipe *pipe = &connection->request;
-    bool silent = words->total == 0 || connection->opaque;
+    bool silent = request->silent || connection->opaque;
     link->proxy->counts.commands++;
     if (connection->node_fd < 0) {
-        pipe->parsed += words->message_bytes; /* for nobody: the client does not know yet */
+        pipe->parsed += request->bytes; /* for nobody: the client does not know yet */
         (void)pipe_discard(pipe);
         return true;
     }
@@ -136,7 +136,7 @@ bool request_message(struct proxy_connection *connection, const struct resp_word
         if (command == NULL) {
             return false;
         }
-        keys_read(connection->channel, words, command);
+        keys_read(connection->channel, connection->stream, request, command);
         if (command->ends_replies) {
             connection->opaque = true;
             connection->command_count--;
@@ -154,12 +154,12 @@ bool request_message(struct proxy_connection *connection, const struct resp_word
         free = answer.action == PROXY_PASS && link->faults == 0;
         if (free) {
             commands_send(connection);
-            pipe->parsed += words->message_bytes;
+            pipe->parsed += request->bytes;
             pipe->ready = pipe->parsed;
             return true;
         }
     }
-    struct proxy_mark *mark = message_wait(connection, DIRECTION_REQUEST, words->message_bytes);
+    struct proxy_mark *mark = message_wait(connection, DIRECTION_REQUEST, request->bytes);
     if (mark == NULL) {
         return false;
     }
@@ -242,18 +242,18 @@ void connection_wait(struct proxy_connection *connection)
 }
 
 /* A whole reply came from the node. False: the connection cannot go on. */
-bool reply_message(struct proxy_connection *connection, const struct resp_reply *reply)
+bool reply_message(struct proxy_connection *connection, const struct wire_reply *reply)
 {
     struct proxy_link *link = connection->link;
     struct proxy_pipe *pipe = &connection->reply;
     struct proxy_answer answer = PROXY_PASSES;
     struct keys_answer told = {.lost = false};
     link->proxy->counts.replies++;
-    bool answers = reply->type != '>' && keys_unheard(connection->channel) > 0;
+    bool answers = !reply->unasked && keys_unheard(connection->channel) > 0;
     bool first = keys_open(connection->channel) == keys_unheard(connection->channel);
     bool waits = false;
     if (answers) {
-        keys_heard(connection->channel, reply, link->proxy->now_ns);
+        keys_heard(connection->channel, connection->stream, reply, link->proxy->now_ns);
         waits = !first || !keys_answer(connection->channel, &told);
     }
     if (waits) {
@@ -264,22 +264,22 @@ bool reply_message(struct proxy_connection *connection, const struct resp_reply 
         answer = reply_answered(connection, &told);
     }
     if (connection->client_fd < 0) {
-        pipe->parsed += reply->message_bytes;
+        pipe->parsed += reply->bytes;
         (void)pipe_discard(pipe);
         return true;
     }
     if (answer.action == PROXY_LOSE) {
-        pipe->parsed += reply->message_bytes;
+        pipe->parsed += reply->bytes;
         (void)connection_cut(connection);
         return true;
     }
     bool free = answer.action == PROXY_PASS && link->faults == 0 && pipe->mark_count == 0;
     if (free && !waits) {
-        pipe->parsed += reply->message_bytes;
+        pipe->parsed += reply->bytes;
         pipe->ready = pipe->parsed;
         return true;
     }
-    struct proxy_mark *mark = message_wait(connection, DIRECTION_REPLY, reply->message_bytes);
+    struct proxy_mark *mark = message_wait(connection, DIRECTION_REPLY, reply->bytes);
     if (mark == NULL) {
         return false;
     }

@@ -230,31 +230,39 @@ void pipe_flush_all(struct proxy *proxy)
 
 /* ---- bytes in ---- */
 
+/* The next message of a direction, if it is whole. False: the connection cannot go on. */
+static bool pipe_parse_one(struct proxy_connection *connection, uint8_t direction,
+                           enum wire_cut *status)
+{
+    const struct server_wire *wire = connection->link->proxy->wire;
+    const struct proxy_pipe *pipe = connection_pipe(connection, direction);
+    const char *data = pipe->data + pipe->parsed;
+    size_t bytes = pipe->end - pipe->parsed;
+    if (direction == DIRECTION_REQUEST) {
+        struct wire_request request = {.bytes = 0};
+        *status = wire->request(connection->stream, data, bytes, &request);
+        return *status != WIRE_CUT_MESSAGE || request_message(connection, &request);
+    }
+    struct wire_reply reply = {.bytes = 0};
+    *status =
+        wire->reply(connection->stream, data, bytes, keys_next_asked(connection->channel), &reply);
+    return *status != WIRE_CUT_MESSAGE || reply_message(connection, &reply);
+}
+
 /* Cut what was received into messages. False: the stream is broken. */
 static bool pipe_parse(struct proxy_connection *connection, uint8_t direction)
 {
     struct proxy_pipe *pipe = connection_pipe(connection, direction);
     while (pipe->parsed < pipe->end && !connection->dead) {
-        const char *data = pipe->data + pipe->parsed;
-        size_t bytes = pipe->end - pipe->parsed;
-        struct resp_words words;
-        struct resp_reply reply;
-        bool request = direction == DIRECTION_REQUEST;
-        enum resp_status status =
-            request ? resp_command(&connection->commands_reader, data, bytes, &words)
-                    : resp_reply(&connection->replies_reader, data, bytes, &reply);
-        if (status == RESP_MORE) {
+        enum wire_cut status;
+        bool fine = pipe_parse_one(connection, direction, &status);
+        if (status == WIRE_CUT_MORE) {
             return true;
         }
-        if (status == RESP_BROKEN) {
+        if (status == WIRE_CUT_BROKEN || !fine) {
             return false;
         }
-        bool fine =
-            request ? request_message(connection, &words) : reply_message(connection, &reply);
-        if (!fine) {
-            return false;
-        }
-        if (request && connection->client_fd < 0) {
+        if (direction == DIRECTION_REQUEST && connection->client_fd < 0) {
             return true;
         }
     }

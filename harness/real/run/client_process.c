@@ -394,6 +394,7 @@ static void client_process_connect(struct client_process *process, struct text *
         .loop = &process->loop,
         .addresses = addresses,
         .node_count = node_count,
+        .kind = server_kind_at(process->plan->scenario.node_kind)->connection,
         .context = process,
         .replied = client_process_replied,
         .broken = client_process_broken,

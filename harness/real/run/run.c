@@ -205,6 +205,7 @@ static struct result run_take_memory(struct run *run, struct text *why)
 static struct result run_make_proxies(struct run *run, struct text *why)
 {
     struct keys_options keys = {
+        .kind = run->plan->scenario.node_kind,
         .node_count = run->node_count,
         .client_count = run->client_count + 1,
         .resource_count = (uint32_t)run->plan->scenario.resource_count,
@@ -234,6 +235,7 @@ static struct result run_make_proxies(struct run *run, struct text *why)
     struct proxy_options options = {
         .client_count = run->client_count + 1,
         .node_count = run->node_count,
+        .kind = run->plan->scenario.node_kind,
         .keys = run->keys,
         .callbacks = {.data = run, .arrival = run_arrival, .reply = run_reply},
         .seed = run->plan->seed,
@@ -275,7 +277,7 @@ static struct result run_check_files(const struct run *run, struct text *why)
 static struct result run_check_size(const struct run *run, struct text *why)
 {
     const struct server_kind *kind = server_kind_at(run->plan->scenario.node_kind);
-    if (!kind->real) {
+    if (kind->launch == NULL) {
         text_add(why, "%s servers are in the simulator only; use --world sim", kind->name);
         return result_error(ERROR_SCHEMA);
     }

@@ -37,7 +37,9 @@ struct result run_nodes_start(struct run *run, struct text *why)
     for (int32_t i = 0; i < run->node_count; i++) {
         struct run_node *target = &run->nodes[i];
         struct node_options options = {
+            .kind = run->plan->scenario.node_kind,
             .index = i,
+            .node_count = run->node_count,
             .fsync = run->plan->scenario.fsync,
             .run_directory = run->guard.run_directory,
             .data_directory = run->guard.state_directory,
@@ -65,8 +67,9 @@ struct result run_nodes_wait(struct run *run, struct text *why)
         if (ready) {
             i++;
         } else if (loop_now_ns() > deadline_ns) {
-            text_add(why, "the redis-server of node %d is not up after %d s; see %s", i + 1,
-                     RUN_START_SECONDS, run->nodes[i].site.log_path);
+            text_add(why, "the %s of node %d is not up after %d s; see %s",
+                     run->nodes[i].site.launch->program, i + 1, RUN_START_SECONDS,
+                     run->nodes[i].site.log_path);
             return result_error(ERROR_ENVIRONMENT);
         } else {
             (void)nanosleep(&(struct timespec){.tv_nsec = RUN_NODE_POLL_US * NS_PER_US / 2}, NULL);

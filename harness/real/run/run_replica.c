@@ -206,7 +206,9 @@ static struct result replica_start(struct run *run, int32_t index, struct text *
 {
     struct run_replica *replica = arena_take(&run->arena, sizeof *replica);
     struct node_options options = {
+        .kind = run->plan->scenario.node_kind,
         .index = index,
+        .node_count = run->node_count,
         .fsync = run->plan->scenario.fsync,
         .replica = true,
         .run_directory = run->guard.run_directory,

@@ -1,5 +1,5 @@
 /* address.c: where something listens: an IPv4 address and a port. */
-#include "harness/real/process/address.h"
+#include "servers/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

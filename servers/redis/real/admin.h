@@ -7,12 +7,12 @@
  * It waits for the answer, at most ADMIN_WAIT_SECONDS: ask only nodes that are up and not frozen.
  * Replies that locks' nodes give to such questions are small and flat; a larger one is an error.
  */
-#ifndef HARNESS_REAL_ADMIN_H
-#define HARNESS_REAL_ADMIN_H
+#ifndef SERVERS_REDIS_ADMIN_H
+#define SERVERS_REDIS_ADMIN_H
 
 #include "base/result.h"
 #include "base/text.h"
-#include "harness/real/process/address.h"
+#include "servers/address.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,8 +11,8 @@
  * have moved): what was looked at is not looked at again. RESP_BROKEN is final: the stream is not
  * RESP, or beyond a limit.
  */
-#ifndef HARNESS_REAL_RESP_H
-#define HARNESS_REAL_RESP_H
+#ifndef SERVERS_REDIS_RESP_H
+#define SERVERS_REDIS_RESP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* password.c: the word that opens a run's servers. */
-#include "harness/real/process/password.h"
+#include "servers/redis/real/password.h"
 
 #include "base/assert.h"
 

@@ -6,8 +6,8 @@
  *
  * Names are not addresses: who has a name resolves it once, before anything runs.
  */
-#ifndef HARNESS_REAL_ADDRESS_H
-#define HARNESS_REAL_ADDRESS_H
+#ifndef SERVERS_ADDRESS_H
+#define SERVERS_ADDRESS_H
 
 #include "base/text.h"
 

@@ -1,5 +1,5 @@
 /* resp.c: cut a byte stream into Redis commands and replies. */
-#include "harness/real/proxy/resp.h"
+#include "servers/redis/real/resp.h"
 
 #include "base/assert.h"
 

@@ -1,9 +1,9 @@
 /* admin.c: the harness's own direct connection to a node. */
-#include "harness/real/node/admin.h"
+#include "servers/redis/real/admin.h"
 
 #include "base/assert.h"
 #include "base/duration.h"
-#include "harness/real/process/password.h"
+#include "servers/redis/real/password.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -8,8 +8,8 @@
  * It never stands in a command line, an environment or a log: a server reads it from a file that
  * only its own user can read. A password that is NULL opens what is open.
  */
-#ifndef HARNESS_REAL_PASSWORD_H
-#define HARNESS_REAL_PASSWORD_H
+#ifndef SERVERS_REDIS_PASSWORD_H
+#define SERVERS_REDIS_PASSWORD_H
 
 #include <stdbool.h>
 #include <stdint.h>

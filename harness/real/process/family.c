@@ -1,0 +1,126 @@
+/* family.c: a process with all that it started, and what those started. */
+#include "harness/real/process/process.h"
+
+#include "base/assert.h"
+#include "base/duration.h"
+#include "harness/real/process/loop.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FAMILY_MAX = 1024, FAMILY_FREEZE_SECONDS = 10, FAMILY_LINE_BYTES = 8192 };
+
+struct family {
+    size_t count;
+    pid_t pids[FAMILY_MAX]; /* parents before their children */
+};
+
+static void family_take(struct family *family, const char *path)
+{
+    char line[FAMILY_LINE_BYTES];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd >= 0 ? read(fd, line, sizeof line - 1) : 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    line[bytes > 0 ? bytes : 0] = '\0';
+    for (char *next = line; *next != '\0' && family->count < FAMILY_MAX;) {
+        pid_t child = (pid_t)strtol(next, &next, 10);
+        if (child > 0) {
+            family->pids[family->count++] = child;
+        }
+        next += *next == ' ' ? 1 : 0;
+    }
+}
+
+/* A child belongs to the thread that started it. */
+static void family_take_children(struct family *family, pid_t pid)
+{
+    char path[300];
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    struct dirent *thread = threads != NULL ? readdir(threads) : NULL;
+    for (; thread != NULL; thread = readdir(threads)) {
+        if (thread->d_name[0] != '.') {
+            (void)snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid,
+                           thread->d_name);
+            family_take(family, path);
+        }
+    }
+    if (threads != NULL) {
+        (void)closedir(threads);
+    }
+}
+
+static void family_find(struct family *family, pid_t pid)
+{
+    family->count = 0;
+    family->pids[family->count++] = pid;
+    for (size_t i = 0; i < family->count; i++) {
+        family_take_children(family, family->pids[i]);
+    }
+}
+
+/* To all but the root, children before their parents. */
+static void family_signal(const struct family *family, int number)
+{
+    for (size_t i = family->count; i > 1; i--) {
+        (void)kill(family->pids[i - 1], number);
+    }
+}
+
+/* Stop those that still move; true: there were none. */
+static bool family_stands(const struct family *family)
+{
+    bool stands = true;
+    for (size_t i = 1; i < family->count; i++) {
+        char state = process_state(family->pids[i]);
+        if (state == 'R' || state == 'S' || state == 'D') {
+            (void)kill(family->pids[i], SIGSTOP);
+            stands = false;
+        }
+    }
+    return stands;
+}
+
+struct result process_freeze_family(pid_t pid, struct text *why)
+{
+    static struct family family;
+    int64_t deadline_ns = loop_now_ns() + FAMILY_FREEZE_SECONDS * NS_PER_S;
+    TRY(process_freeze(pid, why));
+    family_find(&family, pid);
+    while (!family_stands(&family)) {
+        if (loop_now_ns() > deadline_ns) {
+            text_add(why, "what process %d started does not stop", (int)pid);
+            return result_error(ERROR_ENVIRONMENT);
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = 50 * NS_PER_US}, NULL);
+        family_find(&family, pid); /* one that moved may have started another */
+    }
+    return RESULT_OK;
+}
+
+void process_thaw_family(pid_t pid)
+{
+    static struct family family;
+    family_find(&family, pid);
+    family_signal(&family, SIGCONT);
+    process_thaw(pid);
+}
+
+void process_kill_family(pid_t pid)
+{
+    static struct family family;
+    ASSERT(pid > 0);
+    (void)kill(pid, SIGSTOP); /* it starts nothing more */
+    family_find(&family, pid);
+    family_signal(&family, SIGKILL);
+    process_kill(pid);
+}

@@ -1,0 +1,88 @@
+/*
+ * launch.h: how servers of one kind are started, looked at and stopped: the real world's half.
+ *
+ *     prepare, words -> the process is started -> alive, alive ... -> shut_down, or a kill
+ *
+ * A kind says what its processes are; who starts, kills, freezes and reaps them, keeps their ports,
+ * moves their clocks and cuts their files is the same for all (harness/real/node/node.h). Functions
+ * may block for a moment, never for long. NULL where the kind has no such thing: faults that need
+ * it are then refused.
+ */
+#ifndef SERVERS_LAUNCH_H
+#define SERVERS_LAUNCH_H
+
+#include "base/result.h"
+#include "base/text.h"
+#include "servers/address.h"
+#include "servers/server.h"
+
+enum {
+    SERVER_WORDS_MAX = 64,
+    SERVER_WORD_BYTES = 8192, /* of all words together */
+    SERVER_PATH_BYTES = 512,
+};
+
+/* One node's server, as its kind sees it. */
+struct server_process {
+    uint32_t index;
+    uint32_t node_count;
+    uint8_t fsync;         /* enum fsync_setting */
+    uint8_t variant;       /* 0, or what `differs` said */
+    bool exposed;          /* it listens beyond loopback */
+    const char *program;   /* NULL: launch->program, from the path */
+    const char *directory; /* its own: it is there, and empty before the first start */
+    const char *log_path;
+    struct address address; /* where it listens */
+    int talk_fd;            /* the kind's own, kept between its calls; -1: none. Closed with it */
+};
+
+/* A command line, made by server_word. */
+struct server_words {
+    uint32_t count;
+    const char *word[SERVER_WORDS_MAX + 1]; /* NULL at the end */
+    size_t used;
+    char memory[SERVER_WORD_BYTES];
+};
+
+/* Append a word. */
+FORMATTED(2, 3) void server_word(struct server_words *words, const char *format, ...);
+
+struct server_launch {
+    const char *program; /* "redis-server" */
+    const char *package; /* Debian's, which brings it */
+
+    /* Its processes are a family: what strikes one strikes all that it started. */
+    bool family;
+
+    /* It is opened by a password, as Redis is (address.password; redis/real/password.h): the
+     * proxies say it, and no client ever sees it. Else everybody on the machine may speak to it. */
+    bool password;
+
+    /* Before each start: the files that it needs. */
+    struct result (*prepare)(struct server_process *process, struct text *why);
+
+    /* What stands behind the program's name. */
+    void (*words)(const struct server_process *process, struct server_words *words);
+
+    /* It died while it started: is it one that wants other words? Gives its variant; 0: no. */
+    uint8_t (*differs)(const struct server_process *process);
+
+    /* Would it carry out a client's command now? It must not wait for long. */
+    bool (*alive)(const struct server_process *process);
+
+    /* Tell it to end in the clean way; its end is waited for. NULL: SIGTERM. */
+    void (*shut_down)(struct server_process *process);
+
+    /* The file that grows with each write, of which a power cut takes an end that was not synced.
+     * False: there is none. NULL: its power cannot be cut. */
+    bool (*growing_file)(const struct server_process *process, char *path, size_t bytes);
+
+    /* What its wall clock shows, less what ours shows. NULL: its clocks cannot be moved. */
+    struct result (*clock_offset)(struct server_process *process, int64_t *offset_ns,
+                                  struct text *why);
+
+    /* What it is: "redis 7.0.15". */
+    struct result (*version)(struct server_process *process, struct text *name, struct text *why);
+};
+
+#endif
