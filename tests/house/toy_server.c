@@ -1,6 +1,7 @@
 /* toy.c: one toy server: who has what, until when. It forgets nothing and refuses nothing. */
 #include "lockcore/toy/toy.h"
 #include "servers/server.h"
+#include "servers/toy/real/real.h"
 
 #include "base/assert.h"
 #include "base/duration.h"
@@ -122,4 +123,11 @@ static const struct server_model model = {
     .start = toy_start,
 };
 
-const struct server_kind server_kind_toy = {"toy", &toy_dialect, &model, false, false};
+const struct server_kind server_kind_toy = {
+    .name = "toy",
+    .dialect = &toy_dialect,
+    .model = &model,
+    .launch = &toy_launch,
+    .wire = &toy_wire,
+    .connection = &toy_connection,
+};
