@@ -79,9 +79,9 @@ static void ttl_judge(struct ttl_truth *truth, const struct ledger *ledger,
         if (!its || clock_is_off(ledger, node)) {
             continue;
         }
-        /* One that this extension did not reach has the ttl of an older one. */
-        bool fresh = key->kept_index > ledger_process(ledger, claim->process)->open_index;
-        uint8_t reason = ttl_wrong(key->ttl_ns, ledger->ttl_ns, extended && fresh);
+        /* One that no extension reached has the ttl that it was set with. */
+        bool reached = key->kept_index > key->set_index;
+        uint8_t reason = ttl_wrong(key->ttl_ns, ledger->ttl_ns, extended && reached);
         truth->result.judged++;
         if (reason == 0) {
             continue;
