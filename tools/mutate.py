@@ -5,8 +5,8 @@
     make mutate ROOM=lockcore SAMPLE=all      every one
     make mutate ROOM=lockcore BY=verdict      what a scenario's verdict alone convicts, without any unit test
 
-Each mutant is one object file, linked before the room's library; the programs that contain it run from the cheapest on until one
-fails. What is done stands in build/mutate/ROOM-BY.jsonl, so that an interrupted run goes on where it was. At the end: a
+Each mutant is one object file, linked before the room's library; the programs that contain it run until one fails, first the one
+that noticed most of this file's mutants for its time. What is done stands in build/mutate/ROOM-BY.jsonl, so that an interrupted run goes on where it was. At the end: a
 table by kind, and build/mutate/ROOM-BY.survivors.diff. Mutants that nothing can tell from the original are listed with the
 reason in docs/MUTANTS.md and are not counted.
 """
@@ -36,9 +36,10 @@ ROOMS = {
                ["harness", "sim", "real"]),
     "scenario": (["harness/scenario*.c"], [], ["harness"]),
     "real": (["harness/real/*/*.c"], ["/preload/"], ["real"]),
-    "checker": (["checker/*.c", "checker/*/*.c"], ["checker/linear/", "checker/report/"], ["checker", "sim"]),
+    "checker": (["checker/*.c", "checker/*/*.c"], ["checker/linear/", "checker/report/"], ["checker", "judge", "sim"]),
     "linear": (["checker/linear/*.c", "checker/linear/*/*.c"], [], ["checker"]),
     "history": (["history/*.c"], [], ["history", "checker"]),
+    "servers": (["servers/*.c", "servers/*/*.c"], [], ["sim", "real"]),
 }
 OUT = "build/mutate"
 CORPUS = ["run", "scenarios", "--world", "sim", "-q", "--keep", "never", "--jobs", "1"]
@@ -50,8 +51,9 @@ def stop(sentence):
     sys.exit(4)
 
 
-def shell(words, **more):
-    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+def shell(words):
+    # Nobody compiles the same mutant twice: a cache would only fill up.
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "CCACHE_DISABLE": "1"})
 
 
 class Program:
@@ -60,6 +62,11 @@ class Program:
     def __init__(self, name, object_file, words, cpp_first):
         self.name, self.object, self.words, self.first = name, object_file, words, cpp_first
         self.seconds, self.members = 0.0, set()
+        self.noticed = collections.Counter()  # by the mutated file
+
+    def worth(self, path):
+        """How likely it notices a mutant of this file, for each second that it takes."""
+        return (self.noticed[path] + 0.1 * sum(self.noticed.values()) + 0.05) / (self.seconds + 0.3)
 
     def link(self, out, extra, flags, map_file=None):
         words = [*flags.cc, *flags.cflags, "-o", out]
@@ -69,8 +76,8 @@ class Program:
 
     def run(self, binary, limit, scratch):
         os.makedirs(scratch, exist_ok=True)
-        words = [binary, *self.words] + (["--out", os.path.join(scratch, "out")] if self.words else [])
-        environment = {**os.environ, "PICKLOCK_SOAK": "1500", "TMPDIR": os.path.abspath(scratch)}
+        words = [binary, *(self.words or ["--fail-fast"])] + (["--out", os.path.join(scratch, "out")] if self.words else [])
+        environment = {**os.environ, "PICKLOCK_SOAK": "1500", "PICKLOCK_JUDGED": "1500", "TMPDIR": os.path.abspath(scratch)}
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
                                    stdin=subprocess.DEVNULL, start_new_session=True)
         try:
@@ -125,10 +132,18 @@ def measure(program, flags):
         stop(f"{program.name} does not link: {linked.stdout.decode()[-500:]}")
     with open(out + ".map", encoding="utf-8") as lines:
         program.members = set(re.findall(r"lib\w+\.a\((\w+\.o)\)", lines.read()))
+    kept = f"{out}.seconds"
+    if os.path.exists(kept) and os.path.getmtime(kept) > os.path.getmtime(f"{flags.build}/picklock"):
+        with open(kept, encoding="ascii") as seconds:
+            program.seconds = float(seconds.read())
+        return True
     begin = time.monotonic()
     code, output = program.run(out, 600, os.path.join(OUT, "base", "scratch"))
     program.seconds = time.monotonic() - begin
-    if code != 0:
+    if code == 0:
+        with open(kept, "w", encoding="ascii") as seconds:
+            seconds.write(str(program.seconds))
+    else:
         print(f"mutate: left out, fails unchanged: {program.name} (exit {code}) {output[-200:]}")
         return False
     return True
@@ -168,7 +183,7 @@ def judge(task, programs, flags, by, slot):
     if compiled.returncode != 0:
         return "build", "", ""
     tripped = ""
-    for program in programs:
+    for program in sorted(programs, key=lambda p: -p.worth(path)):
         if member not in program.members:
             continue
         binary = f"{folder}/program"
@@ -180,6 +195,7 @@ def judge(task, programs, flags, by, slot):
             continue
         how = "hang" if code is None else "abort" if code < 0 or "ASSERT" in output else "verdict"
         if by == "tests" or how == "verdict" and code in (1, 2):
+            program.noticed[path] += 1
             return "noticed", program.name, how
         tripped = how
     return ("tripped", "", tripped) if tripped else ("survived", "", "")
@@ -207,9 +223,9 @@ def diffs(rows, path):
                           f"-{row['before']}\n+{row['after']}\n\n")
 
 
-def draw(room, sample, seed):
+def draw(room, file, sample, seed):
     known = equivalents()
-    tasks = [task for task in all_mutants(room) if (task[0], *change(task[1], task[2])) not in known]
+    tasks = [task for task in all_mutants(room) if file in task[0] and (task[0], *change(task[1], task[2])) not in known]
     if sample != "all":
         tasks = random.Random(seed).sample(tasks, min(int(sample), len(tasks)))
     return tasks
@@ -225,20 +241,28 @@ def main():
     parser.add_argument("--by", default="tests", choices=["tests", "verdict"])
     parser.add_argument("--sample", default="400")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--file", default="", help="only files whose path has this in it")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--slowest", type=float, default=30, help="seconds; programs that take longer are left out")
     asked = parser.parse_args()
     flags = Flags()
     for folder in ["base", *(f"slot{slot}" for slot in range(asked.jobs))]:
         make_place(os.path.join(OUT, folder), flags)
-    tasks = draw(asked.room, asked.sample, asked.seed)
+    tasks = draw(asked.room, asked.file, asked.sample, asked.seed)
     print(f"mutate: room {asked.room}, seed {asked.seed}, {len(tasks)} mutants, noticed by {asked.by}", flush=True)
     programs = [p for p in programs_of(asked.room, asked.by, flags) if measure(p, flags)]
-    programs.sort(key=lambda p: p.seconds)
+    slow = [p.name for p in programs if p.seconds > asked.slowest]
+    if slow:
+        print(f"mutate: left out, over {asked.slowest:.0f} s each: {', '.join(slow)}", flush=True)
+        programs = [p for p in programs if p.name not in slow]
     log_path = os.path.join(OUT, f"{asked.room}-{asked.by}.jsonl")
     done = {}
     if os.path.exists(log_path):
         with open(log_path, encoding="utf-8") as log:
             done = {row["key"]: row for row in map(json.loads, log)}
+    for row in done.values():
+        for program in programs:
+            program.noticed[row["file"]] += program.name == row["by"]
     rows, lock, slots = [], threading.Lock(), list(range(asked.jobs))
 
     def one(task):

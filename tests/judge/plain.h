@@ -102,6 +102,21 @@ static inline int64_t plain_killed_ns(const struct plain_history *h, int32_t pro
     return INT64_MAX;
 }
 
+/* Until when a client that was granted the lock takes it for its own, be its lease over or not: it
+ * releases, is told of the loss, or dies. */
+static inline size_t plain_kept_until(const struct plain_history *h, size_t grant)
+{
+    size_t end = plain_grant_end(h, grant);
+    for (size_t i = grant; i < end; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind == HISTORY_CLIENT && e->f == HISTORY_CLIENT_KILLED &&
+            e->process == h->events[grant].process) {
+            return i;
+        }
+    }
+    return end;
+}
+
 /* The stretches of one grant: one, or more where an extension came behind the promised end. */
 static inline void plain_lease(const struct plain_history *h, size_t grant,
                                struct plain_spans *spans)

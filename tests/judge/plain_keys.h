@@ -138,7 +138,8 @@ static inline enum plain plain_validity(const struct plain_history *h)
     }
     plain_leases(h, &leases);
     for (size_t i = 0; i < leases.count && verdict == PLAIN_PASS; i++) {
-        if (plain_broke(h, &leases.list[i])) {
+        if (plain_promises(h, &h->events[leases.list[i].grant]) &&
+            plain_broke(h, &leases.list[i])) {
             return PLAIN_FAIL;
         }
     }
@@ -198,6 +199,22 @@ static inline int64_t plain_fault_end_ns(const struct plain_history *h, size_t s
 static inline bool plain_begins(const struct history_event *e)
 {
     return e->kind == HISTORY_FAULT && e->f == HISTORY_FAULT_START;
+}
+
+/* When what a fault did is over: "what was on its way when a delay ended still comes late", by all
+ * the delays until then. */
+static inline int64_t plain_fault_over_ns(const struct plain_history *h, size_t start)
+{
+    int64_t end_ns = plain_fault_end_ns(h, start);
+    enum fault_kind kind = (enum fault_kind)h->events[start].fault_kind;
+    bool ended = end_ns != INT64_MAX && (kind == FAULT_LATENCY || kind == FAULT_DELAY_COMMAND);
+    int64_t late_ns = 0;
+    for (size_t i = 0; ended && i < h->count && h->events[i].time_ns <= end_ns; i++) {
+        const struct history_event *e = &h->events[i];
+        bool delays = e->fault_kind == FAULT_LATENCY || e->fault_kind == FAULT_DELAY_COMMAND;
+        late_ns += plain_begins(e) && delays ? e->number[0] : 0;
+    }
+    return end_ns + late_ns;
 }
 
 /* Was a fault that names this client in force at any time from event `from` to event `to`? */

@@ -1,0 +1,128 @@
+/* plain_answers.h: of the second judge, `answer_consistency`. */
+#ifndef TESTS_JUDGE_PLAIN_ANSWERS_H
+#define TESTS_JUDGE_PLAIN_ANSWERS_H
+
+#include "tests/judge/plain_keys.h"
+
+static inline bool plain_declares(const struct plain_history *h, enum history_declares what)
+{
+    return h->header->declared && (h->header->declares >> what & 1) != 0;
+}
+
+/* "What a fault may explain that was in force since the lease was asked for." */
+static inline bool plain_may_be_a_fault(const struct plain_history *h, size_t grant, size_t last)
+{
+    int64_t asked_ns = plain_asked_ns(h, grant);
+    for (size_t i = 0; i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_begins(e) &&
+            (fault_trait_of((enum fault_kind)e->fault_kind)->life == FAULT_STAYS ||
+             plain_fault_over_ns(h, i) >= asked_ns)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does the client of event `i` hold the resource by a grant before it? Its grant; count if not. */
+static inline size_t plain_holds_already(const struct plain_history *h, size_t i)
+{
+    static struct plain_spans spans;
+    size_t grant = plain_grant_of(h, i);
+    if (grant == h->count) {
+        return h->count;
+    }
+    spans.count = 0;
+    plain_lease(h, grant, &spans);
+    int64_t now_ns = h->events[i].time_ns;
+    bool ended = plain_grant_end(h, grant) < i;
+    for (size_t k = 0; k < spans.count && !ended; k++) {
+        if (spans.list[k].begin_ns <= now_ns && now_ns < spans.list[k].end_ns) {
+            return grant;
+        }
+        if (spans.list[k].end_ns == now_ns && plain_grant_end(h, grant) == i) {
+            return grant; /* nothing but this very answer ends it */
+        }
+    }
+    return h->count;
+}
+
+/* "An extension that is told done although the release before it was, or the notice of its loss" */
+static inline bool plain_extended_nothing(const struct plain_history *h, size_t extend)
+{
+    size_t grant = plain_grant_of(h, extend);
+    bool over = false;
+    for (size_t i = grant; i < extend; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->process == h->events[extend].process && e->resource == h->events[extend].resource) {
+            over = over || plain_is(e, HISTORY_RELEASE, HISTORY_OK) || e->kind == HISTORY_NOTICE;
+        }
+    }
+    return over && !plain_declares(h, DECLARES_REENTRANT) &&
+           !plain_may_be_a_fault(h, grant, extend);
+}
+
+/* Was a key of the grant given more time between two events? */
+static inline bool plain_given_time(const struct plain_history *h, size_t grant, int64_t until_ns)
+{
+    const struct history_event *g = &h->events[grant];
+    for (size_t i = grant + 1; i < h->count && h->events[i].time_ns <= until_ns; i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_key(e, HISTORY_KEY_EXTENDED) && e->resource == g->resource &&
+            plain_same(&e->owner, &g->value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "A grant that was held for longer than two times renew_every (or a ttl) of which no
+ * key was given more time" */
+static inline bool plain_never_renewed(const struct plain_history *h, size_t grant)
+{
+    int64_t every_ns = h->header->renew_every_ns;
+    int64_t ttl_ns = h->header->ttl_ns;
+    int64_t limit_ns = every_ns > 0 && 2 * every_ns < ttl_ns ? 2 * every_ns : ttl_ns;
+    size_t last = plain_grant_end(h, grant);
+    if (last == h->count || !plain_is(&h->events[last], HISTORY_RELEASE, HISTORY_INVOKE)) {
+        return false;
+    }
+    int64_t end_ns = h->events[last].time_ns;
+    return limit_ns > 0 && end_ns - h->events[grant].time_ns > limit_ns &&
+           !plain_given_time(h, grant, end_ns) && !plain_may_be_a_fault(h, grant, last);
+}
+
+static inline bool plain_contradicts(const struct plain_history *h, size_t i)
+{
+    const struct history_event *e = &h->events[i];
+    if (plain_granted(e)) {
+        size_t held = plain_holds_already(h, i);
+        bool again = held < h->count && h->header->declared &&
+                     !plain_declares(h, DECLARES_REENTRANT) && !plain_may_be_a_fault(h, held, i);
+        bool endless = plain_declares(h, DECLARES_VALIDITY) && (e->flags & HISTORY_HAS_UNTIL) == 0;
+        bool fenceless = plain_declares(h, DECLARES_FENCE) && (e->flags & HISTORY_HAS_FENCE) == 0;
+        return again || endless || fenceless ||
+               (plain_declares(h, DECLARES_RENEW) && plain_never_renewed(h, i));
+    }
+    if (plain_is(e, HISTORY_ACQUIRE, HISTORY_FAIL)) {
+        size_t held = plain_holds_already(h, i);
+        return held < h->count && plain_declares(h, DECLARES_REENTRANT) &&
+               !plain_may_be_a_fault(h, held, i);
+    }
+    return plain_is(e, HISTORY_EXTEND, HISTORY_OK) && plain_extended_nothing(h, i);
+}
+
+/* `answer_consistency`: do the answers to a client contradict each other, or what is declared? */
+static inline enum plain plain_answer_consistency(const struct plain_history *h)
+{
+    enum plain verdict = PLAIN_NOTHING;
+    for (size_t i = 0; i < h->count; i++) {
+        verdict = h->events[i].kind == HISTORY_OP ? plain_worse(verdict, PLAIN_PASS) : verdict;
+        if (plain_contradicts(h, i)) {
+            return PLAIN_FAIL;
+        }
+    }
+    return verdict;
+}
+
+#endif

@@ -1,0 +1,303 @@
+/* plain_faults.h: of the second judge, `fault_tolerance` and `exercised`. */
+#ifndef TESTS_JUDGE_PLAIN_FAULTS_H
+#define TESTS_JUDGE_PLAIN_FAULTS_H
+
+#include "tests/judge/plain_keys.h"
+
+/* ---- fault_tolerance --------------------------------------------------------------------------
+ */
+
+/* Is the fault that begins with event `i` in force behind event `now`? */
+static inline bool plain_in_force(const struct plain_history *h, size_t i, size_t now)
+{
+    if (!plain_begins(&h->events[i]) || i > now) {
+        return false;
+    }
+    for (size_t k = i + 1; k <= now; k++) {
+        const struct history_event *e = &h->events[k];
+        if (e->kind == HISTORY_FAULT && e->f == HISTORY_FAULT_END &&
+            e->fault == h->events[i].fault) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline bool plain_strikes_all(const struct history_event *e)
+{
+    return e->process == HISTORY_NOBODY && e->node == HISTORY_NO_NODE && e->nodes == 0 &&
+           e->clients[1] == e->clients[0];
+}
+
+/* A client is healthy behind event `now` that no fault of its own touches, and that faults of nodes
+ * and of its links leave a majority. */
+static inline bool plain_healthy(const struct plain_history *h, int32_t client, size_t now)
+{
+    uint64_t touched = 0;
+    for (size_t i = 0; i <= now; i++) {
+        const struct history_event *e = &h->events[i];
+        if (!plain_in_force(h, i, now)) {
+            continue;
+        }
+        bool link = fault_is((enum fault_kind)e->fault_kind, FAULT_ON_LINK);
+        bool its = history_fault_names_client(e, client);
+        if (plain_strikes_all(e) || (its && !link)) {
+            return false;
+        }
+        for (int32_t node = 0; node < h->header->node_count; node++) {
+            bool cut = !link || (its && history_links_cut((enum history_links)e->links,
+                                                          h->header->node_count, client, node));
+            touched |= cut && history_fault_names_node(e, node) ? UINT64_C(1) << node : 0;
+        }
+    }
+    return h->header->node_count - __builtin_popcountll(touched) > h->header->node_count / 2;
+}
+
+/* "An extension or a release of a healthy client did not come back within ttl + bound": it was
+ * healthy for so long, without a break. */
+static inline bool plain_never_back(const struct plain_history *h, size_t invoke)
+{
+    int64_t waited_ns = 0;
+    for (size_t i = invoke; i + 1 < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        bool killed = e->kind == HISTORY_CLIENT && e->f == HISTORY_CLIENT_KILLED;
+        if (i > invoke && e->process == h->events[invoke].process &&
+            (e->kind == HISTORY_OP || killed)) {
+            return false;
+        }
+        bool healthy = plain_healthy(h, h->events[invoke].process, i);
+        waited_ns = healthy ? waited_ns + h->events[i + 1].time_ns - e->time_ns : 0;
+        if (waited_ns > h->header->ttl_ns + h->header->bound_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The answer to the ask that event `invoke` is; count if none came. */
+static inline size_t plain_back(const struct plain_history *h, size_t invoke)
+{
+    size_t back = invoke + 1;
+    while (back < h->count && (h->events[back].kind != HISTORY_OP ||
+                               h->events[back].process != h->events[invoke].process)) {
+        back++;
+    }
+    return back;
+}
+
+/* When the resource came free for good before `now_ns`, at `since_ns` at the earliest; INT64_MAX
+ * where somebody holds it now. */
+static inline int64_t plain_free_since(const struct plain_spans *leases, uint32_t resource,
+                                       int64_t since_ns, int64_t now_ns)
+{
+    int64_t free_ns = since_ns;
+    for (size_t k = 0; k < leases->count; k++) {
+        const struct plain_span *s = &leases->list[k];
+        if (s->resource != resource || s->begin_ns > now_ns) {
+            continue;
+        }
+        if (s->end_ns > now_ns) {
+            return INT64_MAX;
+        }
+        free_ns = s->end_ns > free_ns ? s->end_ns : free_ns;
+    }
+    return free_ns;
+}
+
+/* Whether somebody alive and healthy is asking for the resource behind event `last`. */
+static inline bool plain_asked_for(const struct plain_history *h, uint32_t resource, size_t last)
+{
+    for (size_t i = 0; i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_is(e, HISTORY_ACQUIRE, HISTORY_INVOKE) && e->resource == resource &&
+            plain_back(h, i) > last && plain_killed_ns(h, e->process, i, last + 1) == INT64_MAX &&
+            plain_healthy(h, e->process, last)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How long in all somebody asked in vain, between two events that begin the count anew. */
+static inline int64_t plain_vain_ns(const struct plain_history *h, const struct plain_spans *leases,
+                                    uint32_t resource, size_t from, size_t to)
+{
+    int64_t vain_ns = 0;
+    for (size_t i = from; i < to; i++) {
+        int64_t end_ns = h->events[i + 1].time_ns;
+        if (plain_asked_for(h, resource, i)) {
+            int64_t free_ns = plain_free_since(leases, resource, h->events[i].time_ns, end_ns - 1);
+            vain_ns = free_ns > h->events[i].time_ns ? 0 : vain_ns; /* it was held meanwhile */
+            vain_ns += free_ns < end_ns ? end_ns - free_ns : 0;
+        }
+    }
+    return vain_ns;
+}
+
+/* A grant, or a fault that begins or ends, starts the count anew; so does the end of the run. */
+static inline bool plain_in_vain(const struct plain_history *h, const struct plain_spans *leases,
+                                 uint32_t resource)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        bool granted = plain_granted(e) && e->resource == resource;
+        bool fault = e->kind == HISTORY_FAULT && e->f != HISTORY_FAULT_EFFECT;
+        if (granted || fault || i + 1 == h->count) {
+            if (plain_vain_ns(h, leases, resource, from, i) >
+                h->header->ttl_ns + h->header->bound_ns) {
+                return true;
+            }
+            from = i;
+        }
+    }
+    return false;
+}
+
+/* `fault_tolerance`: with a majority healthy, do grants go on? */
+static inline enum plain plain_fault_tolerance(const struct plain_history *h)
+{
+    static struct plain_spans leases;
+    plain_leases(h, &leases);
+    if (h->header->ttl_ns == 0 || h->header->node_count == 0) {
+        return PLAIN_NOTHING;
+    }
+    for (size_t i = 0; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        bool call = plain_is(e, HISTORY_EXTEND, HISTORY_INVOKE) ||
+                    plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE);
+        bool livelock = e->kind == HISTORY_PHASE && e->cause == CAUSE_LIVELOCK;
+        if (livelock || (call && plain_never_back(h, i))) {
+            return PLAIN_FAIL;
+        }
+    }
+    for (uint32_t resource = 0; resource < 8; resource++) {
+        if (plain_in_vain(h, &leases, resource)) {
+            return PLAIN_FAIL;
+        }
+    }
+    return PLAIN_PASS;
+}
+
+/* ---- exercised --------------------------------------------------------------------------------
+ */
+
+/* Is the key that event `set` made there behind event `from`? */
+static inline bool plain_stays(const struct plain_history *h, size_t set, size_t from)
+{
+    for (size_t i = set + 1; i <= from; i++) {
+        const struct history_event *e = &h->events[i];
+        if ((plain_gone(e) || plain_key(e, HISTORY_KEY_SET)) && e->node == h->events[set].node &&
+            e->resource == h->events[set].resource) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does some client hold the lock between two events, ask for it or give it back, or have keys that
+ * are yet to go? By their order: what follows at the same time comes too late. */
+static inline bool plain_matters(const struct plain_history *h, size_t from, size_t to)
+{
+    for (size_t i = 0; i < to; i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_granted(e) && plain_kept_until(h, i) > from) {
+            return true;
+        }
+        bool call =
+            e->kind == HISTORY_OP && e->type == HISTORY_INVOKE && (e->flags & HISTORY_AUDIT) == 0;
+        if ((call && plain_back(h, i) > from) ||
+            (plain_key(e, HISTORY_KEY_SET) && plain_stays(h, i, from))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The event that ends the fault that begins with event `start`; count if none does. */
+static inline size_t plain_fault_over(const struct plain_history *h, size_t start)
+{
+    size_t i = start + 1;
+    while (i < h->count &&
+           (h->events[i].kind != HISTORY_FAULT || h->events[i].f != HISTORY_FAULT_END ||
+            h->events[i].fault != h->events[start].fault)) {
+        i++;
+    }
+    return i;
+}
+
+/* Fault number `fault`: did it strike, show an effect and end, and did it matter? */
+static inline bool plain_struck(const struct plain_history *h, int32_t fault, bool must)
+{
+    bool effect = false;
+    bool struck = false;
+    for (size_t i = 0; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind != HISTORY_FAULT || e->fault != fault) {
+            continue;
+        }
+        effect = effect || e->f == HISTORY_FAULT_EFFECT;
+        if (plain_begins(e)) {
+            struck = true;
+            size_t over = plain_fault_over(h, i);
+            uint8_t life = fault_trait_of((enum fault_kind)e->fault_kind)->life;
+            if ((over == h->count && life == FAULT_LASTS) ||
+                !plain_matters(h, i, life == FAULT_STAYS ? h->count : over)) {
+                return false;
+            }
+        }
+    }
+    return (!struck && !must) || (struck && effect);
+}
+
+/* Does the lease of a grant still run when event `i` comes? */
+static inline bool plain_runs(const struct plain_history *h, const struct plain_spans *leases,
+                              size_t grant, size_t i)
+{
+    for (size_t k = 0; k < leases->count; k++) {
+        const struct plain_span *s = &leases->list[k];
+        if (s->grant == grant && s->begin_ns <= h->events[i].time_ns &&
+            h->events[i].time_ns <= s->end_ns) {
+            return plain_grant_end(h, grant) > i;
+        }
+    }
+    return false;
+}
+
+/* "No client asked while another asked or held." */
+static inline bool plain_contended(const struct plain_history *h, const struct plain_spans *leases)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        for (size_t k = 0; k < i && plain_is(e, HISTORY_ACQUIRE, HISTORY_INVOKE); k++) {
+            const struct history_event *o = &h->events[k];
+            if (o->process == e->process || o->resource != e->resource) {
+                continue;
+            }
+            if ((plain_is(o, HISTORY_ACQUIRE, HISTORY_INVOKE) && plain_back(h, k) > i) ||
+                (plain_granted(o) && plain_runs(h, leases, k, i))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* `exercised`: were there grants, contention, and did every fault strike while it mattered? Here
+ * "nothing" is what the page calls unknown. */
+static inline enum plain plain_exercised(const struct plain_history *h)
+{
+    static struct plain_spans leases;
+    plain_leases(h, &leases);
+    if (!plain_any_grant(h) || (h->header->client_count > 1 && !plain_contended(h, &leases))) {
+        return PLAIN_NOTHING;
+    }
+    for (int32_t fault = 0; fault < HISTORY_FAULTS_MAX; fault++) {
+        if (!plain_struck(h, fault, fault < h->header->fault_count)) {
+            return PLAIN_NOTHING;
+        }
+    }
+    return PLAIN_PASS;
+}
+
+#endif

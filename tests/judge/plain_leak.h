@@ -1,0 +1,256 @@
+/* plain_leak.h: of the second judge, `no_leak` and `ttl_truth`. */
+#ifndef TESTS_JUDGE_PLAIN_LEAK_H
+#define TESTS_JUDGE_PLAIN_LEAK_H
+
+#include "tests/judge/plain_keys.h"
+
+/* ---- no_leak ----------------------------------------------------------------------------------
+ */
+
+/* When the client sent the command of this set: known, or when it came at the latest. */
+static inline int64_t plain_sent_ns(const struct history_event *set)
+{
+    return (set->flags & HISTORY_HAS_SENT) != 0 ? set->sent_ns : set->time_ns;
+}
+
+/* The acquire that an attempt with the value of `set` belongs to: asked for before the first set
+ * with it was sent; count if none. */
+static inline size_t plain_acquire_of(const struct plain_history *h, size_t set)
+{
+    const struct history_event *s = &h->events[set];
+    int64_t sent_ns = s->time_ns;
+    for (size_t i = 0; i < h->count; i++) {
+        if (plain_set_by(&h->events[i], s->process, s->resource, &s->value) &&
+            plain_sent_ns(&h->events[i]) < sent_ns) {
+            sent_ns = plain_sent_ns(&h->events[i]);
+        }
+    }
+    size_t found = h->count;
+    for (size_t i = 0; i < set; i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_is(e, HISTORY_ACQUIRE, HISTORY_INVOKE) && e->process == s->process &&
+            e->resource == s->resource && e->time_ns <= sent_ns) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* The answer to the operation that event `invoke` asks for; count if none came. */
+static inline size_t plain_answer_of(const struct plain_history *h, size_t invoke)
+{
+    for (size_t i = invoke + 1; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind == HISTORY_OP && e->process == h->events[invoke].process &&
+            e->resource == h->events[invoke].resource) {
+            return i;
+        }
+    }
+    return h->count;
+}
+
+/* "Behind its own delete, which had overtaken it": a command of its client that named its value
+ * was there before. */
+static inline bool plain_overtaken(const struct plain_history *h, size_t set)
+{
+    const struct history_event *s = &h->events[set];
+    for (size_t i = 0; i < set; i++) {
+        const struct history_event *e = &h->events[i];
+        if ((plain_key(e, HISTORY_KEY_KEPT) || plain_key(e, HISTORY_KEY_DELETED)) &&
+            e->node == s->node && e->resource == s->resource && e->process == s->process &&
+            plain_same(&e->value, &s->value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Was the key of `set` left there by what the client was told, when it went at `gone_ns`? */
+static inline bool plain_left(const struct plain_history *h, size_t set, int64_t gone_ns)
+{
+    const struct history_event *s = &h->events[set];
+    size_t asked = plain_acquire_of(h, set);
+    size_t answer = asked < h->count ? plain_answer_of(h, asked) : h->count;
+    if (answer == h->count || h->events[answer].type == HISTORY_INFO) {
+        return false;
+    }
+    const struct history_event *a = &h->events[answer];
+    if (!plain_granted(a) || !plain_same(&a->value, &s->value)) {
+        return a->time_ns <= gone_ns;
+    }
+    for (size_t i = answer + 1; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->process != s->process || e->resource != s->resource || e->kind != HISTORY_OP) {
+            continue;
+        }
+        if (plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE) && i < set) {
+            return true;
+        }
+        if (plain_is(e, HISTORY_RELEASE, HISTORY_OK)) {
+            return gone_ns - e->time_ns > h->header->ttl_ns / 4;
+        }
+        if (e->f == HISTORY_ACQUIRE) {
+            return false;
+        }
+    }
+    return plain_overtaken(h, set);
+}
+
+/* "A fault touched its client, its node or all of them since it was set; or one of its node or link
+ * held it back, from when it was sent until it came." */
+static inline bool plain_leak_excused(const struct plain_history *h, size_t set, size_t last)
+{
+    const struct history_event *s = &h->events[set];
+    for (size_t i = 0; i <= last && i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (!plain_begins(e)) {
+            continue;
+        }
+        int64_t end_ns = plain_fault_over_ns(h, i);
+        bool link = fault_is(e->fault_kind, FAULT_ON_LINK);
+        bool client = history_fault_names_client(e, s->process);
+        bool node = history_fault_names_node(e, s->node);
+        if (link && !(client && node)) {
+            continue;
+        }
+        bool all = e->process == HISTORY_NOBODY && e->node == HISTORY_NO_NODE &&
+                   e->clients[1] == e->clients[0] && e->nodes == 0;
+        if ((client || node || all) && end_ns >= s->time_ns) {
+            return true;
+        }
+        if (node && end_ns >= plain_sent_ns(s) && e->time_ns <= s->time_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The life of the key that event `set` made: how it ends. */
+static inline bool plain_leaks(const struct plain_history *h, size_t set)
+{
+    const struct history_event *s = &h->events[set];
+    if (s->process == HISTORY_NOBODY || plain_killed_ns(h, s->process, 0, h->count) != INT64_MAX) {
+        return false;
+    }
+    for (size_t i = set + 1; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind != HISTORY_NODE || e->node != s->node || e->resource != s->resource) {
+            continue;
+        }
+        if (plain_key(e, HISTORY_KEY_SET) ||
+            (plain_gone(e) && !plain_key(e, HISTORY_KEY_EXPIRED))) {
+            return false;
+        }
+        if (plain_key(e, HISTORY_KEY_EXPIRED)) {
+            return e->cause == CAUSE_TTL && plain_left(h, set, e->time_ns) &&
+                   !plain_leak_excused(h, set, i);
+        }
+    }
+    int64_t end_ns = h->events[h->count - 1].time_ns;
+    return end_ns - s->time_ns > h->header->ttl_ns && plain_left(h, set, end_ns) &&
+           !plain_leak_excused(h, set, h->count - 1);
+}
+
+/* `no_leak`: did an acquire that was not granted, or a release, leave keys behind? */
+static inline enum plain plain_no_leak(const struct plain_history *h)
+{
+    enum plain verdict = PLAIN_NOTHING;
+    for (size_t i = 0; i < h->count; i++) {
+        if (plain_key(&h->events[i], HISTORY_KEY_SET)) {
+            verdict = PLAIN_PASS;
+            if (plain_leaks(h, i)) {
+                return PLAIN_FAIL;
+            }
+        }
+    }
+    return verdict;
+}
+
+/* ---- ttl_truth --------------------------------------------------------------------------------
+ */
+
+static inline bool plain_clock_set(const struct plain_history *h, int32_t node, size_t last)
+{
+    for (size_t i = 0; i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_begins(e) && fault_is(e->fault_kind, FAULT_OF_CLOCK) &&
+            history_fault_names_node(e, node)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What gave this node's key of `grant` its ttl last, up to event `last`; count if it is not there.
+ */
+static inline size_t plain_ttl_from(const struct plain_history *h, int32_t node, size_t last,
+                                    const struct history_event *grant)
+{
+    struct plain_held held = plain_holds(h, last, node, grant->resource);
+    size_t found = h->count;
+    if (!held.there || held.process != grant->process || !plain_same(&held.value, &grant->value)) {
+        return found;
+    }
+    for (size_t i = 0; i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        bool gives = plain_key(e, HISTORY_KEY_SET) || plain_key(e, HISTORY_KEY_EXTENDED);
+        if (gives && e->node == node && e->resource == grant->resource) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* The next whole second. */
+static inline int64_t plain_rounded_ns(int64_t ns)
+{
+    return (ns + 999999999) / 1000000000 * 1000000000;
+}
+
+/* "1 %, or 3 ms if that is more; rounding up to whole seconds; an extension that adds to what is
+ * left, up to two ttls." */
+static inline bool plain_ttl_false(const struct plain_history *h, const struct history_event *e,
+                                   bool extended)
+{
+    int64_t asked_ns = h->header->ttl_ns;
+    int64_t slack_ns = asked_ns / 100 > 3000000 ? asked_ns / 100 : 3000000;
+    int64_t most_ns = extended && plain_key(e, HISTORY_KEY_EXTENDED) ? 2 * asked_ns : asked_ns;
+    bool known = (e->flags & HISTORY_HAS_TTL) != 0;
+    if (e->until_ns == 0 && !known) {
+        return true; /* it never expires */
+    }
+    int64_t ttl_ns = known ? e->ttl_ns : e->until_ns - e->time_ns;
+    int64_t off_ns = ttl_ns - plain_rounded_ns(most_ns);
+    bool longer = ttl_ns > most_ns + slack_ns && (off_ns > slack_ns || off_ns <= -slack_ns);
+    return longer || ttl_ns < asked_ns - slack_ns;
+}
+
+/* `ttl_truth`: "a key of a grant, when it is granted or extended, whose ttl is shorter or longer
+ * than the one that was asked, or that never expires". */
+static inline enum plain plain_ttl_truth(const struct plain_history *h)
+{
+    enum plain verdict = PLAIN_NOTHING;
+    for (size_t i = 0; i < h->count && h->header->ttl_ns > 0; i++) {
+        const struct history_event *e = &h->events[i];
+        if (!plain_granted(e) && !plain_is(e, HISTORY_EXTEND, HISTORY_OK)) {
+            continue;
+        }
+        size_t grant = plain_granted(e) ? i : plain_grant_of(h, i);
+        if (grant == h->count || (grant < i && plain_grant_end(h, grant) < i)) {
+            continue;
+        }
+        for (int32_t node = 0; node < h->header->node_count; node++) {
+            size_t from = plain_ttl_from(h, node, i, &h->events[grant]);
+            if (from == h->count || plain_clock_set(h, node, i)) {
+                continue;
+            }
+            verdict = PLAIN_PASS;
+            if (plain_ttl_false(h, &h->events[from], !plain_granted(e))) {
+                return PLAIN_FAIL;
+            }
+        }
+    }
+    return verdict;
+}
+
+#endif
