@@ -69,9 +69,8 @@ Test(ttl_truth, extension_to_another_ttl_fails)
 /* ... which the extension before it gave time to. */
 Test(ttl_truth, key_that_the_last_extension_did_not_reach_passes)
 {
-    assert_verdict(judge_lines("ttl_truth", EXTENDED_WITH(1500) EXTEND(600, 1)
-                                                EXTENDED_TTL(601, 2, 1, "a", 1500)
-                                                    EXTENDED(605, 1, 1590)),
+    assert_verdict(judge_lines("ttl_truth", EXTENDED_WITH(1500) EXTEND(600, 1) EXTENDED_TTL(
+                                                601, 2, 1, "a", 1500) EXTENDED(605, 1, 1590)),
                    VERDICT_PASS);
 }
 
