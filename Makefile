@@ -177,6 +177,11 @@ planted: picklock ## bugs planted in foreign locks are caught; SAMPLE=i/n for a 
 published: picklock ## what is said of published libraries, where `make adapters` installed them
 	@python3 tests/adapters/published.py ./picklock
 
+# ---- the page that answers the debate ------------------------------------------------------------
+.PHONY: debate
+debate: picklock ## run every claim of the debate in both worlds and write docs/DEBATE.md from what came of it
+	@python3 tools/debate/debate.py ./picklock
+
 # Every file of the project in C; a tarball has no git to ask.
 C_FILES = $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep . || find $(ROOMS) tests bench examples -name '*.[ch]')
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CORPUS_MAX = 400, CORPUS_TOLD_BYTES = 1 << 14 };
+enum { CORPUS_MAX = 1000, CORPUS_TOLD_BYTES = 1 << 14 };
 
 static glob_t corpus;
 
