@@ -27,6 +27,9 @@ uint64_t agenda_runs(const struct agenda_order *order, size_t group)
 {
     uint64_t first = first_run(order, group / order->worlds);
     uint64_t each = runs_each(order);
+    if (order->absent != NULL && order->absent[group]) {
+        return 0;
+    }
     return first < each ? (each - 1 - first) / order->shards + 1 : 0;
 }
 

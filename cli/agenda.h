@@ -21,8 +21,9 @@ struct agenda_order {
     uint64_t seed_first;
     uint64_t seeds;
     uint32_t repeat;
-    uint32_t shard;  /* K, from 1 */
-    uint32_t shards; /* N */
+    uint32_t shard;     /* K, from 1 */
+    uint32_t shards;    /* N */
+    const bool *absent; /* of each group: its world cannot have it; NULL: none is */
 };
 
 /* Some runs of one group: run_first, run_first + stride, ... */

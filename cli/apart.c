@@ -44,3 +44,29 @@ struct result apart_sort(struct scenario_list *scenarios, const struct lock_natu
     scenarios->count = kept;
     return RESULT_OK;
 }
+
+struct result apart_absent(const struct scenario_list *scenarios, struct agenda_order *runs,
+                           struct arena *arena, struct apart_list *apart, struct text *why)
+{
+    bool *absent = arena_take(arena, scenarios->count * runs->worlds + 1);
+    runs->absent = absent;
+    if (absent == NULL) {
+        text_add(why, "out of memory for %zu scenarios", scenarios->count);
+        return result_error(ERROR_IO);
+    }
+    memset(absent, 0, scenarios->count * runs->worlds + 1);
+    for (size_t i = 0; i < scenarios->count; i++) {
+        const struct scenario *scenario = &scenarios->list[i];
+        const struct server_kind *kind = server_kind_at(scenario->node_kind);
+        if (kind->launch != NULL) {
+            continue;
+        }
+        absent[i * runs->worlds + runs->worlds - 1] = true;
+        struct apart *one = &apart->list[apart->count++];
+        struct text reason = text_over(one->why, sizeof one->why);
+        text_add(&reason, "%s servers are in the simulator only", kind->name);
+        memcpy(one->name, scenario->name, sizeof one->name);
+        memcpy(one->about, scenario->about, sizeof one->about);
+    }
+    return RESULT_OK;
+}

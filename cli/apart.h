@@ -4,6 +4,7 @@
 #ifndef CLI_APART_H
 #define CLI_APART_H
 
+#include "cli/agenda.h"
 #include "cli/files.h"
 #include "harness/scenario_needs.h"
 
@@ -25,6 +26,14 @@ struct apart_list {
  */
 MUST_USE struct result apart_sort(struct scenario_list *scenarios, const struct lock_nature *nature,
                                   struct arena *arena, struct apart_list *apart, struct text *why);
+
+/*
+ * Find those whose servers the real world, the last of the order's, cannot start: they are not run
+ * in it, and told with the reason. After apart_sort, whose list goes on.
+ */
+MUST_USE struct result apart_absent(const struct scenario_list *scenarios,
+                                    struct agenda_order *runs, struct arena *arena,
+                                    struct apart_list *apart, struct text *why);
 
 /* Whether any of them needs something of its lock. */
 bool apart_needed(const struct scenario_list *scenarios);

@@ -30,6 +30,7 @@ static void outcome_plan(struct outcome *outcome)
         group->time_scale_ppm = order->time_scale_ppm;
         group->world = sim ? world_sim.name : world_real.name;
         group->runs_planned = agenda_runs(&order->runs, i);
+        group->absent = order->runs.absent != NULL && order->runs.absent[i];
     }
 }
 

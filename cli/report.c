@@ -464,7 +464,7 @@ size_t report_left_out(const struct report_group *groups, size_t count, FILE *st
 {
     size_t left_out = 0;
     for (size_t i = 0; i < count; i++) {
-        if (groups[i].runs == 0) {
+        if (groups[i].runs == 0 && !groups[i].absent) {
             left_out++;
             if (left_out > LEFT_OUT_NAMED_MAX) {
                 continue;

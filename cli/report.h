@@ -29,6 +29,7 @@ struct report_group {
     int64_t time_scale_ppm; /* that it ran with */
     const char *world;
     uint64_t runs_planned;
+    bool absent; /* its world cannot have it: not run, told among those that do not apply */
     uint64_t runs;
     uint64_t met;
     uint64_t unmet;

@@ -45,7 +45,9 @@ static void case_print(const struct report *report, const struct report_group *g
     xml_print(report->junit, group->scenario->name);
     fprintf(report->junit, "\" time=\"%.3f\">\n", (double)group->wall_ns / 1e9);
     if (group->runs == 0) {
-        fprintf(report->junit, "      <skipped message=\"left out: there was no time\"/>\n");
+        fprintf(report->junit, "      <skipped message=\"%s\"/>\n",
+                group->absent ? "its servers are in the simulator only"
+                              : "left out: there was no time");
     } else if (group->met != group->runs) {
         element_print(report, group, run);
     }

@@ -47,13 +47,15 @@ void report_summary(const struct report *report, const struct report_group *grou
     size_t met = 0;
     size_t rows = 0;
     size_t left_out = 0;
+    size_t absent = 0;
     for (size_t i = 0; i < count; i++) {
         runs += groups[i].runs;
-        left_out += groups[i].runs == 0;
+        left_out += groups[i].runs == 0 && !groups[i].absent;
+        absent += groups[i].absent;
         met += groups[i].runs > 0 && groups[i].met == groups[i].runs;
     }
     fprintf(report->summary, "## picklock\n\n%zu of %zu as expected, %" PRIu64 " runs", met,
-            count - left_out, runs);
+            count - left_out - absent, runs);
     if (left_out > 0) {
         fprintf(report->summary, "; %zu left out, there was no time", left_out);
     }

@@ -228,6 +228,9 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
         TRY(filter_scenarios(options->filter, &scenarios, why));
     }
     TRY(run_sort(options, &scenarios, arena, &lock, why));
+    if (options->order.real && options->order.adapter == NULL) {
+        TRY(apart_absent(&scenarios, &options->order.runs, arena, &lock.apart, why));
+    }
     struct report report = {
         .format = options->format,
         .colour = wants_colour(options->colour),

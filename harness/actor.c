@@ -75,6 +75,10 @@ static enum client_outcome actor_outcome(enum lock_told told)
         return OUTCOME_INFO;
     case LOCK_TOLD_LOST:
         return OUTCOME_LOST;
+    case LOCK_TOLD_RENEWED:
+        return OUTCOME_RENEWED;
+    case LOCK_TOLD_JEOPARDY:
+        return OUTCOME_JEOPARDY;
     }
     UNREACHABLE();
 }
@@ -93,7 +97,8 @@ static void actor_hear(struct actor *actor, const struct lock_effect *effect)
     } else if (effect->told == LOCK_TOLD_UNKNOWN) {
         told->cause = CAUSE_TIMEOUT;
     }
-    if (effect->told == LOCK_TOLD_GRANTED || effect->told == LOCK_TOLD_EXTENDED) {
+    if (effect->told == LOCK_TOLD_GRANTED || effect->told == LOCK_TOLD_EXTENDED ||
+        effect->told == LOCK_TOLD_RENEWED) {
         told->has_until = true;
         told->until_ns = effect->until_ns;
     }

@@ -150,6 +150,8 @@ static void client_told_acquire(struct client_call *call)
     client->value = event->value;
     client->fence = event->fence;
     client->lost = false;
+    client->jeopardy = false;
+    client->outside = false;
     struct history_event *record =
         client_record_held(call, HISTORY_OP, HISTORY_OK, HISTORY_ACQUIRE);
     client_promise(record, event);
@@ -169,19 +171,38 @@ static int64_t client_write_due(const struct client_call *call)
 
 static void client_leave(struct client_call *call)
 {
-    client_record_held(call, HISTORY_SECTION, HISTORY_INVOKE, HISTORY_LEAVE);
+    if (!call->client->outside) {
+        client_record_held(call, HISTORY_SECTION, HISTORY_INVOKE, HISTORY_LEAVE);
+    }
     client_probe(call, CLIENT_STATE_LEFT, PROBE_BEFORE_RELEASE);
+}
+
+/* In jeopardy it stands outside and waits for what comes of it; then it is inside again. */
+static bool client_stands_still(struct client_call *call)
+{
+    struct client *client = call->client;
+    if (client->jeopardy != client->outside && !client->lost) {
+        client_record_held(call, HISTORY_SECTION, HISTORY_INVOKE,
+                           client->jeopardy ? HISTORY_LEAVE : HISTORY_ENTER);
+        client->outside = client->jeopardy;
+    }
+    return client->jeopardy;
 }
 
 /* In the section with nothing outstanding: do what is due, or wait for it. */
 static void client_hold(struct client_call *call)
 {
     struct client *client = call->client;
+    if (client_stands_still(call)) {
+        client_go(call, CLIENT_STATE_HOLDING);
+        client_wake(call, TIME_NEVER);
+        return;
+    }
     int64_t now_ns = call->event->now_ns;
     int64_t write_ns = client_write_due(call);
     int64_t leave_ns = client->enter_ns + call->program->hold_ns;
     bool extends = !client->lost || call->program->on_lost == ON_LOST_EXTEND;
-    if (client->lost && call->program->on_lost == ON_LOST_LEAVE) {
+    if (client->lost && (client->outside || call->program->on_lost == ON_LOST_LEAVE)) {
         client_leave(call);
         return;
     }
@@ -223,7 +244,10 @@ static void client_enter(struct client_call *call)
     client->extend_ns = call->program->extend_every_ns > 0
                             ? client->enter_ns + call->program->extend_every_ns
                             : TIME_NEVER;
-    client_record_held(call, HISTORY_SECTION, HISTORY_INVOKE, HISTORY_ENTER);
+    client->outside = client->jeopardy;
+    if (!client->outside) {
+        client_record_held(call, HISTORY_SECTION, HISTORY_INVOKE, HISTORY_ENTER);
+    }
     client_hold(call);
 }
 
@@ -276,6 +300,8 @@ static enum history_type client_outcome_type(enum client_outcome outcome)
     case OUTCOME_INFO:
         return HISTORY_INFO;
     case OUTCOME_LOST:
+    case OUTCOME_RENEWED:
+    case OUTCOME_JEOPARDY:
         break;
     }
     UNREACHABLE();
@@ -313,17 +339,32 @@ static bool client_in_section(const struct client *client)
     return client->state >= CLIENT_STATE_GRANTED && client->state <= CLIENT_STATE_RELEASING;
 }
 
+/* What the lock says unasked matters while it is held. */
+static void client_told_unasked(struct client_call *call)
+{
+    struct client *client = call->client;
+    enum client_outcome outcome = (enum client_outcome)call->event->outcome;
+    if (!client_in_section(client) || client->lost) {
+        return;
+    }
+    client->jeopardy = outcome == OUTCOME_JEOPARDY;
+    if (outcome == OUTCOME_LOST) {
+        client->lost = true;
+        client_record_held(call, HISTORY_NOTICE, HISTORY_INVOKE, HISTORY_LOST);
+    } else if (outcome == OUTCOME_RENEWED && client->state != CLIENT_STATE_RELEASING) {
+        client_promise(client_record_held(call, HISTORY_LEASE, HISTORY_INVOKE, HISTORY_MOVED),
+                       call->event);
+    }
+    if (client->state == CLIENT_STATE_HOLDING) {
+        client_hold(call);
+    }
+}
+
 static void client_told(struct client_call *call)
 {
     struct client *client = call->client;
-    if (call->event->outcome == OUTCOME_LOST) {
-        if (client_in_section(client) && !client->lost) {
-            client->lost = true;
-            client_record_held(call, HISTORY_NOTICE, HISTORY_INVOKE, HISTORY_LOST);
-            if (client->state == CLIENT_STATE_HOLDING) {
-                client_hold(call);
-            }
-        }
+    if (call->event->outcome >= OUTCOME_LOST) {
+        client_told_unasked(call);
         return;
     }
     if (client->state == CLIENT_STATE_ACQUIRING) {
@@ -348,7 +389,11 @@ static void client_passed(struct client_call *call)
         client_enter(call);
         return;
     case CLIENT_STATE_READ:
-        client_write(call);
+        if (call->client->jeopardy) {
+            client_hold(call); /* it reads anew when it may */
+        } else {
+            client_write(call);
+        }
         return;
     case CLIENT_STATE_WRITTEN:
     case CLIENT_STATE_EXTENDED:

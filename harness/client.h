@@ -23,15 +23,22 @@ enum client_event_type {
     CLIENT_EVENT_PASSED, /* the probe point that was the last effect is passed */
 };
 
-enum client_outcome { OUTCOME_OK, OUTCOME_FAIL, OUTCOME_INFO, OUTCOME_LOST };
+enum client_outcome {
+    OUTCOME_OK,
+    OUTCOME_FAIL,
+    OUTCOME_INFO,
+    OUTCOME_LOST,     /* unasked */
+    OUTCOME_RENEWED,  /* unasked: held until `until_ns`, also where it was in jeopardy */
+    OUTCOME_JEOPARDY, /* unasked: nobody knows whether it is held; RENEWED or LOST comes */
+};
 
 struct client_event {
-    uint8_t type;     /* enum client_event_type */
-    uint8_t outcome;  /* TOLD: enum client_outcome; STORE: OK or FAIL */
-    uint8_t cause;    /* TOLD, STORE: enum history_cause of a failure */
-    bool has_until;   /* TOLD ok: the lock promised an end */
-    int64_t now_ns;   /* the client's monotonic clock */
-    int64_t until_ns; /* TOLD ok of acquire, extend: the promised end on the client's clock ... */
+    uint8_t type;               /* enum client_event_type */
+    uint8_t outcome;            /* TOLD: enum client_outcome; STORE: OK or FAIL */
+    uint8_t cause;              /* TOLD, STORE: enum history_cause of a failure */
+    bool has_until;             /* TOLD ok, renewed: the lock promised an end */
+    int64_t now_ns;             /* the client's monotonic clock */
+    int64_t until_ns;           /* the same: the promised end on the client's clock ... */
     int64_t until_least_ns;     /* ... and its earliest reading; 0: it is exact */
     struct history_value value; /* TOLD ok of acquire */
     int64_t fence;              /* TOLD ok of acquire: > 0, or 0 */
@@ -110,6 +117,8 @@ enum client_state {
 struct client {
     uint8_t state; /* enum client_state */
     bool lost;     /* told so during this section */
+    bool jeopardy; /* told so, and neither renewed nor lost since: it touches nothing, ... */
+    bool outside;  /* ... and has left its section meanwhile */
     int32_t index;
     int32_t sections_left; /* a section counts once it was granted; refusals do not */
     int32_t writes_left;

@@ -211,6 +211,7 @@ void plan_header(const struct plan *plan, const char *world, struct history_head
     name = text_over(header->algorithm, sizeof header->algorithm);
     text_add(&name, "%s", scenario->algorithm);
     header->node_count = scenario->node_count;
+    header->store_count = server_kind_at(scenario->node_kind)->one_store ? 1 : 0;
     header->client_count = scenario->client_count;
     header->resource_count = scenario->resource_count;
     header->fault_count = plan->drawn ? 0 : (int32_t)scenario->fault_count;

@@ -361,7 +361,9 @@ struct history_header {
     bool declared;          /* the lock said what it is: `declares` and `ownership` are its word */
     uint16_t declares;      /* bit n: enum history_declares */
     uint8_t ownership;      /* enum history_ownership */
-    int32_t store_count;    /* votes; 0: as many as nodes */
+    /* Votes; 0: as many as nodes. 1: all nodes are one store, and the first stands for it in what
+     * is told of its keys. */
+    int32_t store_count;
     int32_t thread_count;   /* of each program: client c is thread c % n of program c / n; 0: 1 */
     int64_t renew_every_ns; /* with DECLARES_RENEW: how often; 0 where unknown */
     char server[HISTORY_NAME_BYTES]; /* what the nodes run: "redis 7.0.15"; "" where unknown */
@@ -374,6 +376,11 @@ struct history_header {
 };
 
 enum { HISTORY_FORMAT = 1 };
+
+static inline int32_t history_stores(const struct history_header *header)
+{
+    return header->store_count > 0 ? header->store_count : header->node_count;
+}
 
 /* The words of one idea, by the number of each. */
 struct history_vocabulary {

@@ -9,7 +9,9 @@
 #define SOUND_MAP(X)                                                                               \
     X(single)                                                                                      \
     X(redlock)                                                                                     \
-    X(fenced_redlock)
+    X(fenced_redlock)                                                                              \
+    X(chubby)                                                                                      \
+    X(chubby_no_delay)
 
 /* Wrong on purpose, for judging the harness: the installed library is built without them. */
 #ifdef LOCKCORE_SOUND_ONLY
@@ -34,7 +36,9 @@
     X(wrong_release_ignores_error)                                                                 \
     X(wrong_fence_not_raised)                                                                      \
     X(wrong_setnx_expire)                                                                          \
-    X(wrong_spins)
+    X(wrong_spins)                                                                                 \
+    X(wrong_chubby_ignores_jeopardy)                                                               \
+    X(wrong_chubby_lease_from_reply)
 #endif
 
 #define ALGORITHM_MAP(X) SOUND_MAP(X) WRONG_MAP(X)

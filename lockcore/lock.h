@@ -130,7 +130,10 @@ enum lock_effect_type {
     X(LOCK_TOLD_RELEASED, "released")         /* a majority deleted our key */                     \
     X(LOCK_TOLD_NOT_HELD, "not held")         /* release: a majority of keys had gone before */    \
     X(LOCK_TOLD_UNKNOWN, "unknown")           /* release: too few nodes answered in time */        \
-    X(LOCK_TOLD_LOST, "lost")                 /* unasked: the lease ran out while held */
+    X(LOCK_TOLD_LOST, "lost")                 /* unasked: the lease ran out while held */          \
+    X(LOCK_TOLD_RENEWED, "renewed")           /* unasked: until_ns is new; out of jeopardy */      \
+    X(LOCK_TOLD_JEOPARDY, "in jeopardy") /* unasked: the promise ran out, and nobody knows whether \
+                                            it is held still: stand still until RENEWED or LOST */
 
 enum lock_told {
 #define X(told, name) told,
@@ -161,8 +164,8 @@ struct lock_effect {
     struct lock_value value;     /* TELL: of the grant, or of the last attempt if refused */
     struct lock_command command; /* SEND */
     int64_t at_ns;               /* WAKE */
-    int64_t validity_ns;         /* TELL GRANTED, EXTENDED: what is left, from now_ns */
-    int64_t until_ns;            /* TELL GRANTED, EXTENDED: the lease's end, client's monotonic */
+    int64_t validity_ns;         /* TELL GRANTED, EXTENDED, RENEWED: what is left, from now_ns */
+    int64_t until_ns;            /* the same: the lease's end, client's monotonic */
     int64_t fence;               /* TELL GRANTED: > 0, or 0 where the algorithm has none */
 };
 

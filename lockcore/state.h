@@ -7,6 +7,7 @@
 #define LOCKCORE_STATE_H
 
 #include "base/duration.h"
+#include "base/random.h"
 #include "lockcore/algorithms.h"
 #include "lockcore/dialect.h"
 
@@ -64,6 +65,12 @@ static inline int64_t lock_time_after(int64_t now_ns, int64_t ns)
 static inline int64_t lock_earlier(int64_t a_ns, int64_t b_ns)
 {
     return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* Up to the configured jitter, by a word of randomness. */
+static inline int64_t lock_jitter_ns(const struct lock_config *config, uint64_t random)
+{
+    return (int64_t)(((random_product)random * ((uint64_t)config->retry_jitter_ns + 1)) >> 64);
 }
 
 /* Whole milliseconds for the wire, rounded up: a node must not forget before the client does. */

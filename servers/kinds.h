@@ -5,7 +5,9 @@
 
 /* A new kind is a folder here (its model), one in lockcore (its dialect and algorithms), and a row
  * in the table of each. */
-#define SERVER_KIND_MAP(X) X(redis)
+#define SERVER_KIND_MAP(X)                                                                         \
+    X(redis)                                                                                       \
+    X(chubby)
 
 enum server_kind_number {
 #define X(name) SERVER_KIND_##name,

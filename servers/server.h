@@ -62,9 +62,10 @@ struct server_shape {
     int64_t ttl_ns;              /* that clients ask for */
 };
 
-/* A node as the world moves it: its clock, and which fault last bent it. */
+/* A node as the world moves it: its clocks, and which fault last bent them. */
 struct server_node {
     struct clock wall;
+    struct clock mono; /* the same rate, and never set */
     int64_t jumped_ns; /* when its clock last jumped, and by which fault; -1 never */
     int64_t bent_ns;   /* when its rate was last wrong */
     int32_t jump_fault;
@@ -122,6 +123,8 @@ struct server_model {
     void (*wake)(void *state, uint32_t wake, struct server_door *door);
     /* A node's clock was bent: what hangs on it is due at another time. */
     void (*bent)(void *state, uint32_t node, struct server_door *door);
+    /* A node stopped running for a while, or runs again. NULL: nobody but its clients notices. */
+    void (*froze)(void *state, uint32_t node, bool frozen, struct server_door *door);
     /* How many writes a power cut now could lose. */
     uint32_t (*unsynced)(void *state, uint32_t node, struct server_door *door);
     /* Give how many keys were lost. */

@@ -35,7 +35,7 @@ forbid() {
 
 forbid harness/sim '#include "harness/real' 'the worlds see each other only through world.h'
 forbid harness/real '#include "harness/sim' 'the worlds see each other only through world.h'
-forbid "$(ls lockcore/*.[ch] lockcore/redis/*.[ch] lockcore/redis/wrong/*.[ch] | tr '\n' ' ')" '#include "lockcore/drivers' \
+forbid "$(find lockcore -name '*.[ch]' ! -path 'lockcore/drivers/*' | sort | tr '\n' ' ')" '#include "lockcore/drivers' \
     'the lock core knows no driver'
 
 # What a kind is in the simulator and what it is in the real world meet in its row alone.

@@ -93,7 +93,8 @@ static bool client_is_healthy(const struct ledger *ledger, int32_t process)
             continue;
         }
         bool of_links = fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK) &&
-                        fault->nodes != 0 && fault->links == LINKS_ALL;
+                        fault->nodes != 0 && fault->links == LINKS_ALL &&
+                        ledger->store_count == ledger->node_count;
         if (!ledger_fault_on_client(fault, process)) {
             bool of_nodes =
                 fault->nodes != 0 && ledger_fault_on_node(fault, __builtin_ctzll(fault->nodes));
@@ -105,7 +106,7 @@ static bool client_is_healthy(const struct ledger *ledger, int32_t process)
         }
     }
     ASSERT(ledger->node_count > 0);
-    return ledger->node_count - ledger_bits(cut) >= ledger->quorum;
+    return ledger->node_count - ledger_bits(cut) >= ledger->node_quorum;
 }
 
 static bool majority_is_healthy(const struct ledger *ledger)
@@ -119,7 +120,7 @@ static bool majority_is_healthy(const struct ledger *ledger)
         }
         healthy += touched ? 0 : 1;
     }
-    return healthy >= ledger->quorum;
+    return healthy >= ledger->node_quorum;
 }
 
 static bool counts(const struct fault_tolerance *tolerance, const struct ledger *ledger,

@@ -121,7 +121,7 @@ static void truth_unknown(struct result_truth *truth, const struct ledger *ledge
     if (claim->heard_ns > ledger->now_ns - HISTORY_LATE_NOTED_NS) {
         return;
     }
-    if (answered < ledger->node_count || ledger_any_fault(ledger, process->open_ns) ||
+    if (answered < ledger->store_count || ledger_any_fault(ledger, process->open_ns) ||
         ledger_late(ledger, &rest).late_ns > 0) {
         return;
     }

@@ -46,7 +46,7 @@ static bool clock_is_off(const struct ledger *ledger, int32_t node)
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
         if (fault->state != FAULT_WAITING &&
             fault_is((enum fault_kind)fault->kind, FAULT_OF_CLOCK) &&
-            ledger_fault_on_node(fault, node)) {
+            ledger_fault_on_store(ledger, fault, node)) {
             return true;
         }
     }

@@ -198,7 +198,7 @@ static void say_validity(const struct telling *telling)
     text_add(text, " was to run for another ");
     put_length(text, left_ns);
     text_add(text, " when only %" PRId64 " of %" PRId32 " nodes had its key",
-             telling->result->number[1], telling->history->header->node_count);
+             telling->result->number[1], history_stores(telling->history->header));
 }
 
 static void effect_validity(const struct telling *telling)

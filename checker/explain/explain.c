@@ -120,7 +120,7 @@ static void put_lease(const struct telling *telling, const struct ledger_claim *
     if (ledger->node_count > 0 && ledger->has_nodes) {
         text_add(text, ";\n    its key was set on ");
         put_nodes(text, claim->set);
-        text_add(text, " of %" PRId32, ledger->node_count);
+        text_add(text, " of %" PRId32, ledger->store_count);
         text_add(text, ledger_bits(claim->set) < ledger->quorum ? ", which is no majority" : "");
     }
     text_add(text, ".\n");

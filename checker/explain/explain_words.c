@@ -277,7 +277,9 @@ void put_event(const struct telling *telling, const struct history_event *event)
         return;
     case HISTORY_LEASE:
         put_client(telling, event->process);
-        text_add(text, "'s clock moved the end of its lease to ");
+        text_add(text, event->fault == HISTORY_NO_FAULT
+                           ? "'s lease was renewed, until "
+                           : "'s clock moved the end of its lease to ");
         put_time(text, event->until_ns);
         return;
     case HISTORY_NODE:

@@ -41,7 +41,9 @@ static size_t ledger_layout(const struct history_header *header, struct ledger *
     ASSERT(header->node_count >= 0 && header->node_count <= HISTORY_NODES_MAX);
     *layout = (struct ledger){
         .node_count = header->node_count,
-        .quorum = header->node_count / 2 + 1,
+        .store_count = history_stores(header),
+        .quorum = history_stores(header) / 2 + 1,
+        .node_quorum = header->node_count / 2 + 1,
         .drift_ppm = header->drift_ppm,
         .declared = header->declared,
         .declares = header->declares,

@@ -186,13 +186,15 @@ struct ledger_fault {
 };
 
 struct ledger {
-    int32_t node_count; /* 0: unknown; then keys are not followed */
-    int32_t quorum;     /* node_count / 2 + 1 */
-    int64_t drift_ppm;  /* the lock's own allowance */
-    bool declared;      /* the lock said what it is: */
-    uint16_t declares;  /* bit n: enum history_declares */
-    uint8_t ownership;  /* enum history_ownership */
-    int32_t threads;    /* of each program, at least 1 */
+    int32_t node_count;  /* 0: unknown; then keys are not followed */
+    int32_t store_count; /* votes: each node has one, or all of them together */
+    int32_t quorum;      /* of the votes: store_count / 2 + 1 */
+    int32_t node_quorum; /* of the nodes, which must be there: node_count / 2 + 1 */
+    int64_t drift_ppm;   /* the lock's own allowance */
+    bool declared;       /* the lock said what it is: */
+    uint16_t declares;   /* bit n: enum history_declares */
+    uint8_t ownership;   /* enum history_ownership */
+    int32_t threads;     /* of each program, at least 1 */
     int64_t renew_every_ns;
     uint32_t process_count;
     uint32_t slots_used; /* where processes are not counted */
@@ -289,6 +291,10 @@ bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t 
 /* Whether a fault is about this node itself, not about one client's link to it. */
 bool ledger_fault_on_node(const struct ledger_fault *fault, int32_t node);
 bool ledger_fault_on_client(const struct ledger_fault *fault, int32_t process);
+
+/* Whether it is about a node of the store that this one stands for: see history_header. */
+bool ledger_fault_on_store(const struct ledger *ledger, const struct ledger_fault *fault,
+                           int32_t node);
 
 /* The byte at an offset: how a block without pointers finds its own parts. */
 static inline void *ledger_at(const struct ledger *ledger, size_t offset)

@@ -16,6 +16,16 @@ bool ledger_fault_on_node(const struct ledger_fault *fault, int32_t node)
     return strikes_anybody(fault) || (!of_clients && (fault->nodes >> node & 1) != 0);
 }
 
+bool ledger_fault_on_store(const struct ledger *ledger, const struct ledger_fault *fault,
+                           int32_t node)
+{
+    if (ledger->store_count == ledger->node_count) {
+        return ledger_fault_on_node(fault, node);
+    }
+    bool of_clients = fault->process != HISTORY_NOBODY || fault->last > fault->first;
+    return strikes_anybody(fault) || (!of_clients && fault->nodes != 0);
+}
+
 bool ledger_fault_on_client(const struct ledger_fault *fault, int32_t process)
 {
     bool among = fault->last > fault->first && fault->first <= process && process <= fault->last;
@@ -33,7 +43,8 @@ bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, 
                        fault->end_ns - fault->start_ns < LEDGER_PASSING_NS;
         if (fault->state != FAULT_WAITING && !passing && fault->start_ns <= to_ns &&
             fault->end_ns >= from_ns &&
-            (ledger_fault_on_node(fault, node) || ledger_fault_on_client(fault, process))) {
+            (ledger_fault_on_store(ledger, fault, node) ||
+             ledger_fault_on_client(fault, process))) {
             return true;
         }
     }
@@ -63,7 +74,7 @@ bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key,
         bool of_link = fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK) &&
                        ledger_fault_on_client(fault, key->process);
         on_its_way = on_its_way && fault->kind != FAULT_LOSE_REPLY;
-        if (on_its_way && (of_link || ledger_fault_on_node(fault, node))) {
+        if (on_its_way && (of_link || ledger_fault_on_store(ledger, fault, node))) {
             return true;
         }
     }

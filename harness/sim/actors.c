@@ -27,7 +27,7 @@ static void sim_actor_note_lease(struct sim_actor *actor, const struct history_e
 {
     bool granted = record->kind == HISTORY_OP && record->type == HISTORY_OK &&
                    (record->f == HISTORY_ACQUIRE || record->f == HISTORY_EXTEND);
-    if (granted && (record->flags & HISTORY_HAS_UNTIL) != 0) {
+    if ((granted || record->kind == HISTORY_LEASE) && (record->flags & HISTORY_HAS_UNTIL) != 0) {
         actor->lease.held = true;
         actor->lease.resource = record->resource;
         actor->lease.until_ns = record->until_ns;
@@ -41,7 +41,8 @@ static void sim_actor_note_lease(struct sim_actor *actor, const struct history_e
 static void sim_actor_record(struct sim *sim, uint32_t client, struct history_event *record)
 {
     struct sim_actor *actor = sim_actor(sim, client);
-    if (record->kind == HISTORY_OP || record->kind == HISTORY_NOTICE) {
+    if (record->kind == HISTORY_OP || record->kind == HISTORY_NOTICE ||
+        record->kind == HISTORY_LEASE) {
         sim_actor_note_lease(actor, record);
     }
     if ((record->flags & HISTORY_HAS_UNTIL) != 0) {

@@ -15,6 +15,7 @@ void sim_node_init(struct sim *sim, uint32_t index)
     node->up = true;
     *sim_clock(sim, index) = (struct server_node){
         .wall = {0, SIM_WALL_START_NS, CLOCK_RATE_SOUND_PPM},
+        .mono = {0, SIM_MONO_START_NS, CLOCK_RATE_SOUND_PPM},
         .jumped_ns = -1,
         .bent_ns = -1,
         .jump_fault = HISTORY_NO_FAULT,

@@ -60,6 +60,7 @@ static void node_set_rate(struct sim *sim, uint32_t k, uint32_t index, int64_t r
 {
     struct server_node *node = sim_clock(sim, index);
     clock_set_rate(&node->wall, sim->world->now_ns, rate_ppm);
+    clock_set_rate(&node->mono, sim->world->now_ns, rate_ppm);
     node->rate_fault = (int32_t)k;
     sim_node_rearm(sim, index);
 }
@@ -118,16 +119,27 @@ static void client_slow(struct sim *sim, uint32_t k, uint32_t client)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+static void node_froze(struct sim *sim, uint32_t index, bool frozen)
+{
+    if (sim_model(sim)->froze != NULL) {
+        sim_model(sim)->froze(sim->service, index, frozen, &sim->door);
+    }
+}
+
 static void node_pause(struct sim *sim, uint32_t k, uint32_t index)
 {
-    sim_node(sim, index)->freezes++;
+    if (sim_node(sim, index)->freezes++ == 0) {
+        node_froze(sim, index, true);
+    }
     sim->world->seen[k]++;
 }
 
 static void node_resume(struct sim *sim, uint32_t k, uint32_t index)
 {
     (void)k;
-    sim_node(sim, index)->freezes--;
+    if (--sim_node(sim, index)->freezes == 0) {
+        node_froze(sim, index, false);
+    }
     sim_node_links_retry(sim, index);
 }
 

@@ -1,9 +1,6 @@
 /* redlock_rules.c: the rules of Redlock, each beside the sentence that it comes from. */
 #include "lockcore/redis/redlock.h"
 
-#include "base/assert.h"
-#include "base/random.h"
-
 /* "a random string ... We can assume it's 20 bytes from /dev/urandom", unique "across all clients
  * and all lock requests": fresh for every attempt, so that a late or repeated release can only
  * delete what its own attempt set. */
@@ -86,9 +83,7 @@ static uint32_t documented_unextended_release(const struct lock *lock)
 /* "it should try again after a random delay in order to try to desynchronize multiple clients". */
 static int64_t documented_jitter_ns(const struct lock_config *config, uint64_t random)
 {
-    ASSERT(config->retry_jitter_ns >= 0);
-    uint64_t bound = (uint64_t)config->retry_jitter_ns + 1;
-    return (int64_t)(((random_product)random * bound) >> 64);
+    return lock_jitter_ns(config, random);
 }
 
 const struct redlock_rules redlock_documented = {

@@ -115,7 +115,8 @@ static inline void player_print_tell(struct player *player, const struct lock_ef
     if (effect->reason != LOCK_REASON_NONE) {
         text_add(out, ": %s", lock_reason_sentence((enum lock_reason)effect->reason));
     }
-    if (effect->told == LOCK_TOLD_GRANTED || effect->told == LOCK_TOLD_EXTENDED) {
+    if (effect->told == LOCK_TOLD_GRANTED || effect->told == LOCK_TOLD_EXTENDED ||
+        effect->told == LOCK_TOLD_RENEWED) {
         text_add(out, " validity ");
         duration_print(effect->validity_ns, out);
         text_add(out, " until ");
@@ -174,8 +175,24 @@ static inline struct lock_command player_take(struct player *player, uint32_t no
     return player->answered[node];
 }
 
-static inline struct lock_reply player_reply(const struct lock_command *command, const char *word)
+/* What a server of another kind than Redis says: ok, no, error, garbled or a number. */
+static inline struct lock_reply player_plain(const char *word)
 {
+    static const char *const words[] = {"ok", "no", NULL, NULL, "error", NULL, "garbled"};
+    for (uint8_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (words[i] != NULL && strcmp(word, words[i]) == 0) {
+            return (struct lock_reply){.type = i};
+        }
+    }
+    return (struct lock_reply){.type = LOCK_REPLY_NUMBER, .number = strtoll(word, NULL, 10)};
+}
+
+static inline struct lock_reply player_reply(const struct player *player,
+                                             const struct lock_command *command, const char *word)
+{
+    if (lock_dialect_of(&player->lock) != &redis_dialect) {
+        return player_plain(word);
+    }
     static const char *const words[] = {"ok", "nil", "", "noscript", "error", "garbled"};
     for (uint8_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(word, words[i]) == 0) {
@@ -209,7 +226,7 @@ static inline bool player_event(struct player *player, char *words, struct lock_
         event->type = LOCK_EVENT_REPLY;
         event->command = verb[0] == 'r' ? player_take(player, event->node_index)
                                         : player->answered[event->node_index];
-        event->reply = player_reply(&event->command, second);
+        event->reply = player_reply(player, &event->command, second);
         return true;
     }
     for (uint8_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {

@@ -162,7 +162,7 @@ Test(wrong, every_wrong_lock_has_its_transcript_and_its_source)
         cr_assert(lock_algorithm_find(algorithm->name, &found));
         cr_assert_eq(found, i);
     }
-    cr_assert_eq(wrong_count, 19);
+    cr_assert_eq(wrong_count, 21);
     lock_algorithm_index index;
     cr_assert(!lock_algorithm_find("redlok", &index));
 }
@@ -173,4 +173,28 @@ Test(wrong, spins_asks_to_be_woken_at_a_time_that_has_passed)
     play_wrong(&config, "redlock",
                "5ms acquire       => send 0 set v1 10000ms; wake 55ms\n"
                "6ms reply 0 nil => send 0 compare-delete v1; wake 5ms\n");
+}
+
+#define CHUBBY_GRANTED                                                                             \
+    "0ms acquire    => send 0 open-session v1 10000ms; send 0 acquire v1 10000ms; wake 50ms\n"     \
+    "1ms reply 0 ok =>\n"
+
+Test(wrong, chubby_ignores_jeopardy_promises_the_grace_period_too)
+{
+    struct lock_config config = player_config("wrong/chubby-ignores-jeopardy", 1);
+    play_wrong(&config, "chubby",
+               CHUBBY_GRANTED "2ms reply 0 7  => tell granted v1 validity 47396ms until 47398ms "
+                              "fence 7; send 0 keep-alive v1; wake 8648ms\n");
+}
+
+Test(wrong, chubby_lease_from_reply_counts_what_a_keepalive_waited_twice)
+{
+    struct lock_config config = player_config("wrong/chubby-lease-from-reply", 1);
+    play_wrong(&config, "chubby",
+               "0ms acquire    => send 0 open-session v1 10000ms; send 0 acquire v1; wake 50ms\n"
+               "1ms reply 0 ok =>\n"
+               "2ms reply 0 7  => tell granted v1 validity 9897ms until 9899ms fence 7; "
+               "send 0 keep-alive v1; wake 8649ms\n"
+               "7600ms reply 0 17500 => tell renewed v1 validity 17323ms until 24923ms; "
+               "send 0 keep-alive v1; wake 23673ms\n");
 }

@@ -31,8 +31,9 @@ static int64_t run_until_true(const struct run *run, int32_t client, int64_t unt
 static void run_lease_note(struct run_client *client, const struct history_event *event)
 {
     struct run_lease *lease = &client->leases[event->resource];
-    bool granted = event->kind == HISTORY_OP && event->type == HISTORY_OK &&
-                   (event->f == HISTORY_ACQUIRE || event->f == HISTORY_EXTEND);
+    bool granted = (event->kind == HISTORY_OP && event->type == HISTORY_OK &&
+                    (event->f == HISTORY_ACQUIRE || event->f == HISTORY_EXTEND)) ||
+                   event->kind == HISTORY_LEASE;
     bool given_up =
         (event->kind == HISTORY_OP && event->f == HISTORY_RELEASE) || event->kind == HISTORY_NOTICE;
     if (granted && (event->flags & HISTORY_HAS_UNTIL) != 0) {

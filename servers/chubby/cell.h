@@ -1,0 +1,55 @@
+/*
+ * cell.h: a Chubby cell: sessions and locks, one copy of them, kept by whoever is master.
+ *
+ * The members agree by consensus, which the model takes for granted: what was answered is never
+ * forgotten while a majority comes back. A master that is out of reach is replaced when its own
+ * lease is over, if a majority of members is there; the new one gives every session a whole lease
+ * anew (Burrows 2006, 2.9). Sessions end by the master's clock, and by its rate alone: no master
+ * counts a lease by the time of day. Plain memory without pointers.
+ */
+#ifndef SERVERS_CHUBBY_CELL_H
+#define SERVERS_CHUBBY_CELL_H
+
+#include "lockcore/chubby/chubby.h"
+#include "servers/server.h"
+
+enum {
+    CELL_STORE = 0,    /* the node that stands for the cell in what is told of its locks */
+    CELL_SESSIONS = 4, /* of one client for one resource at a time */
+    CELL_NOBODY = UINT32_MAX,
+};
+
+struct cell_session {
+    bool open;
+    bool waits; /* `keep` is to be answered */
+    struct lock_value value;
+    int64_t ttl_ns;
+    int64_t end_ns;   /* on the master's clock */
+    int64_t told_ns;  /* the end that its client was told of */
+    int64_t sound_ns; /* the end in true time, had the clock been sound since: tells the cause */
+    int64_t came_ns;  /* when `keep` did, on the master's clock */
+    struct server_ask keep;
+};
+
+struct cell_lock {
+    uint32_t holder; /* number of a session, or CELL_NOBODY */
+    int64_t generation;
+    int64_t delay_ns;       /* of the last holder, who asked for it */
+    int64_t free_ns;        /* on the master's clock: not before */
+    struct lock_value last; /* whose lock-delay that is */
+};
+
+struct cell {
+    const struct lock_dialect *dialect; /* constant data: the same in every copy */
+    int64_t ttl_ns;
+    int64_t election_ns; /* a master's lease: another is not elected before it is over */
+    uint32_t node_count;
+    uint32_t client_count;
+    uint32_t resource_count;
+    uint32_t master;          /* CELL_NOBODY: none */
+    uint32_t before;          /* who was, last */
+    uint64_t away;            /* bit n: stopped, or out of reach of the others */
+    struct cell_lock locks[]; /* one a resource; then the sessions */
+};
+
+#endif
