@@ -61,6 +61,11 @@ Test(deadlock_freedom, each_resource_is_waited_for)
     assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
     cr_assert_eq(result.judged, (uint64_t)2);
     cr_assert_eq(result.number[0], (int64_t)1590000000);
+    result =
+        judge_lines("deadlock_freedom", TWO_RESOURCES HEALED_AT(5) ASK(10, 1) OF_R1(10, 2, "invoke")
+                                            GRANT_OPEN(20, 1, "a") RUN_ENDS(3000));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)2990000000, "it was never granted");
 }
 
 Test(deadlock_freedom, unknown_ttl_is_not_judged)

@@ -233,6 +233,11 @@ Test(fault_tolerance, unknown_ttl_or_nodes_are_not_judged)
                         GRANT(2, 1, "a", 900) VAIN(950, 90000, 2)),
         VERDICT_SKIPPED);
     assert_verdict(judge_lines("fault_tolerance",
+                               "{'format':'picklock-history','version':1,'nodes':5,"
+                               "'clients':2,'bound':500000000}\n" ASK(1, 1) GRANT(2, 1, "a", 900)
+                                   VAIN(950, 90000, 2)),
+                   VERDICT_SKIPPED);
+    assert_verdict(judge_lines("fault_tolerance",
                                "{'format':'picklock-history','version':1,'ttl':1000000000}\n" ASK(
                                    1, 1) GRANT(2, 1, "a", 900) VAIN(950, 90000, 2)),
                    VERDICT_SKIPPED);

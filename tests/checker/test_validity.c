@@ -107,6 +107,12 @@ Test(validity, locks_that_promise_nothing_are_nothing_judged)
     ON(ms, n, "extended") ",'process':1,'value':'a','owner':'a','until':1401000000}\n"
 
 /* The node comes back with the key as it was before the extension, which then ends early. */
+Test(validity, without_events_of_nodes_no_key_is_missed)
+{
+    assert_verdict(judge_lines("validity", HEADER ASK(1, 1) GRANT(10, 1, "a", 1000)),
+                   VERDICT_SKIPPED);
+}
+
 Test(validity, an_extension_that_a_restart_lost_blames_the_restart)
 {
     assert_fails(

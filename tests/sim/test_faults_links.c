@@ -74,6 +74,34 @@ Test(faults_links, a_client_without_a_majority_is_refused_and_gets_it_after_the_
     fixture_close(&fixture);
 }
 
+/* When an acquire that gets no majority is told so: three of five nodes are cut off in this mode.
+ */
+static int64_t refused_ns(const char *mode)
+{
+    char yaml[2048];
+    (void)snprintf(
+        yaml, sizeof yaml,
+        HEAD("algorithm: redlock, ttl: 10s, node_timeout: 500ms, retry: {count: 0}",
+             "none") "clients: {count: 1}\nfaults:\n"
+                     "  - {at: 0s, for: 3s, do: partition, mode: %s, to: nodes 1-3}\n" TAIL,
+        mode);
+    fixture_run(&fixture, yaml, 1);
+    const struct history_event *refused =
+        find(&fixture, 0, (struct wanted){.type = IS(HISTORY_FAIL), .f = IS(HISTORY_ACQUIRE)});
+    cr_assert_not_null(refused);
+    int64_t at_ns = refused->time_ns;
+    fixture_close(&fixture);
+    return at_ns;
+}
+
+/* Nobody waits for what a broken connection owes; what is dropped only never comes. */
+Test(faults_links, a_broken_connection_is_told_at_once_and_a_dropped_reply_never)
+{
+    cr_assert_lt(refused_ns("refuse"), 100 * NS_PER_MS);
+    cr_assert_lt(refused_ns("reset"), 100 * NS_PER_MS);
+    cr_assert_geq(refused_ns("drop"), 500 * NS_PER_MS);
+}
+
 Test(faults_links, a_reset_connection_is_made_anew_at_once)
 {
     fixture_run(&fixture,
