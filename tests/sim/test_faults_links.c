@@ -56,6 +56,7 @@ Test(faults_links, what_is_dropped_never_arrives_and_the_connection_is_reset)
         &fixture, 0, (struct wanted){.f = IS(HISTORY_KEY_SET), .node = IS(1), .process = IS(0)}));
     cr_assert_not_null(find(&fixture, 0, (struct wanted){.f = IS(HISTORY_KEY_KEPT), .node = IS(1)}),
                        "the release reaches it over a new connection");
+    cr_assert_eq(effect(FAULT_PARTITION)->number[1], 1, "one command, and no connection");
     fixture_close(&fixture);
 }
 
