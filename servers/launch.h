@@ -34,6 +34,8 @@ struct server_process {
     const char *log_path;
     struct address address; /* where it listens */
     int talk_fd;            /* the kind's own, kept between its calls; -1: none. Closed with it */
+    uint32_t
+        talk_awaited; /* bytes of an answer that are still to come there; 0: nothing is asked */
 };
 
 /* A command line, made by server_word. */
@@ -67,8 +69,9 @@ struct server_launch {
     /* It died while it started: is it one that wants other words? Gives its variant; 0: no. */
     uint8_t (*differs)(const struct server_process *process);
 
-    /* Would it carry out a client's command now? It must not wait for long. */
-    bool (*alive)(const struct server_process *process);
+    /* Would it carry out a client's command now? It must not wait for long: what it asked it may
+     * leave asked until the next look, on talk_fd. */
+    bool (*alive)(struct server_process *process);
 
     /* Tell it to end in the clean way; its end is waited for. NULL: SIGTERM. */
     void (*shut_down)(struct server_process *process);

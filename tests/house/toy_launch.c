@@ -10,7 +10,7 @@ static void words_of(const struct server_process *process, struct server_words *
     server_word(words, "%u", process->address.port);
 }
 
-static bool alive(const struct server_process *process)
+static bool alive(struct server_process *process)
 {
     char answer[5];
     int fd = address_connect(process->address);

@@ -77,7 +77,10 @@ Test(node, keeps_its_port_while_it_is_down_and_refuses_connections, .fini = node
     close(fd);
     node_up();
     cr_assert_eq(node.port, port);
-    cr_assert(admin_alive(address_local((uint16_t)port)));
+    struct admin admin = ADMIN_CLOSED;
+    while (!admin_look(&admin, address_local((uint16_t)port))) {
+    }
+    admin_close(&admin);
 }
 
 Test(node, forgets_everything_in_a_crash_without_a_file, .fini = node_gone)
@@ -165,8 +168,15 @@ Test(node, stands_still_while_it_is_frozen, .fini = node_gone)
     node_make((struct node_options){.fsync = FSYNC_NONE});
     MUST(node_freeze(&node, &why));
     cr_assert_eq(process_state(node.pid), 'T');
-    cr_assert_not(admin_alive(node_address(&node)));
+    struct admin admin = ADMIN_CLOSED;
+    cr_assert_not(admin_look(&admin, node_address(&node)));
+    int fd = admin.fd;
+    cr_assert_geq(fd, 0);
     node_thaw(&node);
+    while (!admin_look(&admin, node_address(&node))) {
+    }
+    cr_assert_eq(admin.fd, fd, "what was asked once is answered late");
+    admin_close(&admin);
     struct admin_reply reply;
     MUST(node_order(&node, (const char *[]){"PING", NULL}, &reply, &why));
 }

@@ -79,6 +79,7 @@ static void node_hang_up(struct node *node)
     if (node->server.talk_fd >= 0) {
         (void)close(node->server.talk_fd);
         node->server.talk_fd = -1;
+        node->server.talk_awaited = 0;
     }
 }
 
@@ -379,7 +380,7 @@ struct result node_ask(struct node *node, const char *const *words, struct admin
                        struct text *why)
 {
     ASSERT(node->state == NODE_UP);
-    struct admin admin = {node->server.talk_fd};
+    struct admin admin = {.fd = node->server.talk_fd};
     struct result asked = admin_ask(&admin, node_address(node), words, reply, why);
     node->server.talk_fd = admin.fd;
     return asked;

@@ -135,6 +135,7 @@ static void site_hang_up(struct site *site)
     if (site->server.talk_fd >= 0) {
         (void)close(site->server.talk_fd);
         site->server.talk_fd = -1;
+        site->server.talk_awaited = 0;
     }
 }
 
@@ -212,7 +213,7 @@ struct result site_ask(struct site *site, const char *const *words, struct admin
                        struct text *why)
 {
     ASSERT(site->state == NODE_UP);
-    struct admin admin = {site->server.talk_fd};
+    struct admin admin = {.fd = site->server.talk_fd};
     struct result asked = admin_ask(&admin, site->address, words, reply, why);
     site->server.talk_fd = admin.fd;
     return asked;

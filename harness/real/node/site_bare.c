@@ -32,7 +32,7 @@ static struct result bare_start(struct site *site, struct text *why)
 static struct result bare_ready(struct site *site, bool *ready, struct text *why)
 {
     struct admin_reply reply;
-    struct admin admin = {site->server.talk_fd};
+    struct admin admin = {.fd = site->server.talk_fd};
     struct result asked =
         admin_ask(&admin, site->address, (const char *[]){"PING", NULL}, &reply, why);
     site->server.talk_fd = admin.fd;

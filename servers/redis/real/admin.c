@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ADMIN_CLOCK_LOOKS = 5, ADMIN_CLOCK_QUICK_US = 1000, ADMIN_ALIVE_MS = 5 };
+enum { ADMIN_CLOCK_LOOKS = 5, ADMIN_CLOCK_QUICK_US = 1000, ADMIN_LOOK_MS = 5 };
 
-static int admin_connect(struct address to, int patience_ms)
+static int admin_connect(struct address to)
 {
-    const struct timeval patience = {.tv_sec = patience_ms / 1000,
-                                     .tv_usec = patience_ms % 1000 * 1000};
+    const struct timeval patience = {.tv_sec = ADMIN_WAIT_SECONDS};
     struct sockaddr_in address = address_socket(to);
     int one = 1;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -31,8 +31,7 @@ static int admin_connect(struct address to, int patience_ms)
     bool ready = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
                  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
                  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0 &&
-                 connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
-                 password_tell(fd, to.password, patience_ms);
+                 connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
     if (!ready) {
         int error = errno;
         (void)close(fd);
@@ -121,8 +120,15 @@ static bool admin_parse(struct admin_reply *reply)
 struct result admin_ask(struct admin *admin, struct address address, const char *const *words,
                         struct admin_reply *reply, struct text *why)
 {
+    ASSERT(admin->awaited == 0);
     if (admin->fd < 0) {
-        admin->fd = admin_connect(address, ADMIN_WAIT_SECONDS * 1000);
+        admin->fd = admin_connect(address);
+        if (admin->fd >= 0 &&
+            !password_tell(admin->fd, address.password, ADMIN_WAIT_SECONDS * 1000)) {
+            int error = errno;
+            admin_close(admin);
+            errno = error;
+        }
     }
     bool sent = admin->fd >= 0 && admin_send(admin->fd, words);
     reply->bytes = 0;
@@ -149,16 +155,39 @@ struct result admin_ask(struct admin *admin, struct address address, const char 
     return result_error(ERROR_ENVIRONMENT);
 }
 
-bool admin_alive(struct address address)
+/* What a look hears in the end. */
+static const char admin_both[] = PASSWORD_WELCOME "+PONG\r\n";
+
+/* Ask; of a new connection the password is said in the same breath, and both are answered. */
+static bool admin_begin_look(struct admin *admin, struct address address)
 {
-    char answer[8];
-    int fd = admin_connect(address, ADMIN_ALIVE_MS);
-    if (fd < 0) {
-        return false;
+    uint32_t missing = 0;
+    bool open = admin->fd >= 0;
+    admin->fd = open ? admin->fd : admin_connect(address);
+    bool said = open || (admin->fd >= 0 && password_say(admin->fd, address.password, &missing));
+    admin->awaited = missing + (uint32_t)strlen("+PONG\r\n");
+    return said && send(admin->fd, "PING\r\n", 6, MSG_NOSIGNAL) == 6;
+}
+
+bool admin_look(struct admin *admin, struct address address)
+{
+    bool fine = admin->awaited > 0 || admin_begin_look(admin, address);
+    while (fine && admin->awaited > 0) {
+        char answer[sizeof admin_both];
+        const char *expected = admin_both + sizeof admin_both - 1 - admin->awaited;
+        struct pollfd readable = {.fd = admin->fd, .events = POLLIN};
+        ASSERT(admin->awaited < sizeof admin_both);
+        if (poll(&readable, 1, ADMIN_LOOK_MS) <= 0) {
+            return false;
+        }
+        ssize_t got = recv(admin->fd, answer, admin->awaited, MSG_DONTWAIT);
+        fine = got > 0 && memcmp(answer, expected, (size_t)got) == 0;
+        admin->awaited -= fine ? (uint32_t)got : 0;
     }
-    ssize_t got = send(fd, "PING\r\n", 6, MSG_NOSIGNAL) == 6 ? recv(fd, answer, 7, 0) : 0;
-    (void)close(fd);
-    return got == 7 && memcmp(answer, "+PONG\r\n", 7) == 0;
+    if (!fine) {
+        admin_close(admin);
+    }
+    return fine;
 }
 
 static int64_t admin_wall_ns(void)
@@ -197,4 +226,5 @@ void admin_close(struct admin *admin)
         (void)close(admin->fd);
         admin->fd = -1;
     }
+    admin->awaited = 0;
 }

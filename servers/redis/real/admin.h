@@ -26,10 +26,11 @@ enum {
 };
 
 struct admin {
-    int fd; /* -1: not connected */
+    int fd;           /* -1: not connected */
+    uint32_t awaited; /* bytes of the answer to a look that are still to come; 0: none is asked */
 };
 
-#define ADMIN_CLOSED ((struct admin){-1})
+#define ADMIN_CLOSED ((struct admin){.fd = -1})
 
 struct admin_item {
     const char *data; /* into the reply's memory; NULL for nil */
@@ -53,8 +54,11 @@ MUST_USE struct result admin_ask(struct admin *admin, struct address address,
                                  const char *const *words, struct admin_reply *reply,
                                  struct text *why);
 
-/* Does a server answer PING with PONG, at once? */
-bool admin_alive(struct address address);
+/*
+ * Does a server answer PING with PONG? Waits for a few milliseconds only, but asks only once: an
+ * answer that a busy machine brings late is there for a later look. Then the connection is open.
+ */
+bool admin_look(struct admin *admin, struct address address);
 
 /*
  * What its wall clock shows, by TIME, less what ours shows: the quickest of a few answers, because

@@ -79,14 +79,18 @@ static uint8_t redis_differs(const struct server_process *process)
     return old ? 1 : 0;
 }
 
-static bool redis_alive(const struct server_process *process)
+static bool redis_alive(struct server_process *process)
 {
-    return admin_alive(process->address);
+    struct admin admin = {process->talk_fd, process->talk_awaited};
+    bool alive = admin_look(&admin, process->address);
+    process->talk_fd = admin.fd;
+    process->talk_awaited = admin.awaited;
+    return alive;
 }
 
 static void redis_shut_down(struct server_process *process)
 {
-    struct admin admin = {process->talk_fd};
+    struct admin admin = {.fd = process->talk_fd};
     struct admin_reply reply;
     char memory[WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
@@ -124,7 +128,7 @@ static bool redis_growing_file(const struct server_process *process, char *path,
 static struct result redis_clock_offset(struct server_process *process, int64_t *offset_ns,
                                         struct text *why)
 {
-    struct admin admin = {process->talk_fd};
+    struct admin admin = {.fd = process->talk_fd};
     struct result looked = admin_clock_offset(&admin, process->address, offset_ns, why);
     process->talk_fd = admin.fd;
     return looked;
@@ -152,7 +156,7 @@ static bool info_line(const struct admin_item *info, const char *name, char *val
 static struct result redis_version(struct server_process *process, struct text *name,
                                    struct text *why)
 {
-    struct admin admin = {process->talk_fd};
+    struct admin admin = {.fd = process->talk_fd};
     struct admin_reply reply;
     char version[32];
     struct result asked =

@@ -10,7 +10,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-static const char password_welcome[] = "+OK\r\n";
+static const char password_welcome[] = PASSWORD_WELCOME;
 
 void password_print(const uint8_t drawn[PASSWORD_DRAWN_BYTES], char password[PASSWORD_BYTES])
 {

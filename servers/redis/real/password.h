@@ -14,6 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a server says to the right one. */
+#define PASSWORD_WELCOME "+OK\r\n"
+
 enum { PASSWORD_DRAWN_BYTES = 16, PASSWORD_BYTES = 2 * PASSWORD_DRAWN_BYTES + 1 };
 
 void password_make(char password[PASSWORD_BYTES]);
