@@ -450,10 +450,12 @@ static struct result check_one(struct check_options *options, const char *argume
     if (options->map_text == NULL) {
         options->reading.map = maps_assume(path.data, options->shown, &options->map);
     }
-    if (!options->model_given) {
-        TRY(check_all(options, path.data, worst, why));
+    struct result result =
+        options->model_given ? RESULT_OK : check_all(options, path.data, worst, why);
+    if (!result_failed(result)) {
+        result = check_linear(options, path.data, worst, why);
     }
-    TRY(check_linear(options, path.data, worst, why));
+    TRY(spool_told(result, path.data, options->shown, why));
     maps_warn_of_unmet(&options->map, &options->met, options->shown);
     return RESULT_OK;
 }

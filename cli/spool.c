@@ -48,3 +48,17 @@ struct result spool_pipe(const char *from, struct text *path, struct text *why)
     fclose(file);
     return result;
 }
+
+struct result spool_told(struct result result, const char *copy, const char *shown,
+                         struct text *why)
+{
+    char memory[2 * WHY_BYTES];
+    size_t bytes = strlen(copy);
+    if (!result_failed(result) || strncmp(why->data, copy, bytes) != 0) {
+        return result;
+    }
+    (void)snprintf(memory, sizeof memory, "%s", why->data + bytes);
+    text_clear(why);
+    text_add(why, "%s%s", shown, memory);
+    return result;
+}

@@ -15,4 +15,8 @@ bool spool_needed(const char *path);
 /* As above, of such a path. */
 MUST_USE struct result spool_pipe(const char *from, struct text *path, struct text *why);
 
+/* Pass `result` on; where `why` begins with the copy's path, it names what was given instead. */
+MUST_USE struct result spool_told(struct result result, const char *copy, const char *shown,
+                                  struct text *why);
+
 #endif

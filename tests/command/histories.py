@@ -44,6 +44,7 @@ class Histories(Command):
                               capture_output=True, text=True)
         self.assertEqual(told.returncode, 1, told.stderr)
         self.assertIn("/dev/fd/", told.stdout)
+        self.refused(self.picklock("check", "/dev/null"), 4, "picklock: /dev/null: the file is empty")
 
     def test_a_key_that_stands_twice_is_refused(self):
         twice = self.write("twice.edn", "{:type :invoke, :type :ok, :f :acquire, :process 0, :time 1}\n")
