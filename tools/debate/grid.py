@@ -59,7 +59,7 @@ FAULTS = [
      lambda nodes: ["{at: 0s, do: clock_rate, target: client 1, rate: 0.25}", SECOND_WAITS, FIRST_WAITS], {}),
     ("node-forgets", "node forgets",
      "The node that decides has no disk, is killed while client 1 holds the lock, and is back at once.",
-     decides("{on: client 1 after_granted, do: crash, target: NODE, for: 0s}"), {"ttl": "5s"}),
+     decides("{on: client 1 after_granted, do: crash, target: NODE, for: 0s}"), {"ttl": "5s", "delay": "1s"}),
     ("delayed-restart", "node forgets, back after the ttl",
      "The same node stays down for longer than the ttl.",
      lambda nodes: [*(SPLIT if nodes > 1 else []), "{at: 0s, do: pause, target: client 2, until: client 1 after_granted}",
