@@ -221,6 +221,10 @@ mutate: picklock $(patsubst %.c,$(BUILD)/%.o,$(TEST_SOURCES)) ## change one thin
 	    python3 tools/mutate.py --room $(ROOM) --by $(or $(BY),tests) --sample $(or $(SAMPLE),400) --seed $(or $(SEED),1) \
 	    $(if $(FILE),--file $(FILE)) --jobs $(or $(JOBS),2)
 
+.PHONY: asserts
+asserts: ## assertions for each function, by folder
+	@tools/asserts.py
+
 .PHONY: fuzz fuzz-run
 fuzz: ## fuzz every parser for SECONDS_EACH seconds, beginning with its corpus
 	@$(MAKE) --no-print-directory CC=clang OPTIMIZE=-O1 SANITIZE=fuzzer-no-link,address,undefined \

@@ -66,6 +66,8 @@ static struct ledger_claim *claim_of_set(struct ledger *ledger, uint32_t slot,
 static void key_replaced(struct ledger *ledger, const struct ledger_key *key,
                          const struct history_event *event)
 {
+    ASSERT(key->present);
+    ASSERT(event->f == HISTORY_KEY_SET);
     struct ledger_claim *claim = ledger_own(ledger_key_claim(ledger, key));
     if (claim == NULL || claim == ledger_find(ledger, event)) {
         return;
@@ -150,6 +152,8 @@ void ledger_keys_answered(struct ledger *ledger, const struct history_event *eve
                           const struct ledger_claim *granted)
 {
     const struct ledger_process *process = ledger_process(ledger, event->process);
+    ASSERT(event->type != HISTORY_INVOKE);
+    ASSERT(process != NULL);
     for (int32_t node = 0; node < ledger->node_count; node++) {
         struct ledger_key *key = ledger_key_at(ledger, node, event->resource);
         if (key->outcome != CLAIM_ASKED || key->process != event->process ||
@@ -191,6 +195,7 @@ static void key_end(struct ledger *ledger, struct ledger_key *key,
 static void key_back(struct ledger *ledger, struct ledger_key *key,
                      const struct history_event *event)
 {
+    ASSERT(event->f == HISTORY_KEY_BACK);
     const struct history_value *value =
         (event->flags & HISTORY_HAS_OWNER) != 0 ? &event->owner : &event->value;
     bool named = (event->flags & (HISTORY_HAS_OWNER | HISTORY_HAS_VALUE)) != 0;
@@ -248,6 +253,7 @@ static void key_extended(struct ledger *ledger, struct ledger_key *key,
                          const struct history_event *event)
 {
     struct ledger_claim *claim = ledger_own(ledger_key_claim(ledger, key));
+    ASSERT(event->f == HISTORY_KEY_EXTENDED);
     key->endless = false;
     key->ttl_ns = ttl_of(event);
     key->kept_index = event->index;
@@ -276,6 +282,7 @@ static void key_freed(struct ledger *ledger, const struct history_event *event)
 /* A command of the release that is under way was answered with an error. It may be tried again. */
 static void key_denied(struct ledger *ledger, const struct history_event *event)
 {
+    ASSERT(event->f == HISTORY_NODE_ERROR);
     const struct ledger_process *process = ledger_process(ledger, event->process);
     struct ledger_claim *claim = ledger_own(ledger_grant(ledger, event->process, event->resource));
     bool releases = process != NULL && process->open && process->open_f == HISTORY_RELEASE &&

@@ -19,6 +19,7 @@ size_t heap_bytes(uint32_t slots)
 
 void heap_init(struct heap *heap, uint32_t slots)
 {
+    ASSERT(slots > 0);
     heap->slots = slots;
     heap->count = 0;
     memset(heap_places(heap), 0, slots * sizeof(uint32_t));
@@ -80,6 +81,7 @@ static void heap_sink(struct heap *heap, uint32_t place, struct heap_entry entry
 
 bool heap_has(const struct heap *heap, uint32_t slot)
 {
+    ASSERT(slot < heap->slots);
     const uint32_t *places = (const uint32_t *)(const void *)&heap->entries[heap->slots];
     return places[slot] != 0;
 }
@@ -90,9 +92,12 @@ void heap_set(struct heap *heap, uint32_t slot, int64_t time_ns, uint32_t tie)
     struct heap_entry entry = {time_ns, tie, slot};
     uint32_t place = heap_places(heap)[slot];
     if (place == 0) {
+        ASSERT(heap->count < heap->slots);
         heap_rise(heap, heap->count++, entry);
         return;
     }
+    ASSERT(place <= heap->count);
+    ASSERT(heap->entries[place - 1].slot == slot);
     if (heap_before(&entry, &heap->entries[place - 1])) {
         heap_rise(heap, place - 1, entry);
     } else {
@@ -107,6 +112,8 @@ void heap_remove(struct heap *heap, uint32_t slot)
     if (place == 0) {
         return;
     }
+    ASSERT(place <= heap->count);
+    ASSERT(heap->entries[place - 1].slot == slot);
     heap_places(heap)[slot] = 0;
     heap->count--;
     if (place - 1 == heap->count) {

@@ -40,6 +40,8 @@ static int64_t sim_link_stress(const struct sim *sim, uint32_t subject, uint32_t
 /* How long the next message of a queue takes. */
 static int64_t sim_latency(struct sim *sim, uint32_t link, uint32_t direction)
 {
+    ASSERT(link < sim->link_count);
+    ASSERT(direction < SIM_DIRECTIONS);
     const struct scenario *scenario = &sim->plan->scenario;
     int64_t amount_ns = scenario->latency_ns;
     int64_t jitter_ns = scenario->latency_jitter_ns;
@@ -58,6 +60,8 @@ static int64_t sim_latency(struct sim *sim, uint32_t link, uint32_t direction)
 static struct sim_message *sim_link_append(struct sim *sim, uint32_t link, uint32_t direction,
                                            int64_t latency_ns)
 {
+    ASSERT(link < sim->link_count);
+    ASSERT(direction < SIM_DIRECTIONS);
     struct sim_queue *queue = &sim->links[link].queue[direction];
     uint32_t index = sim_message_take(sim);
     if (index == SIM_NONE) {
@@ -78,6 +82,7 @@ static struct sim_message *sim_link_append(struct sim *sim, uint32_t link, uint3
 /* Tell the client that what the node owes it will never come. */
 static void sim_link_tell_broken(struct sim *sim, uint32_t link, int64_t latency_ns)
 {
+    ASSERT(link < sim->link_count);
     if (sim->links[link].broken_pending) {
         return;
     }
@@ -91,6 +96,7 @@ static void sim_link_tell_broken(struct sim *sim, uint32_t link, int64_t latency
 void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *command,
                    uint32_t resource)
 {
+    ASSERT(link < sim->link_count);
     ASSERT(link < sim->link_count);
     switch ((enum sim_link_state)sim->links[link].state) {
     case SIM_LINK_DOWN:
@@ -141,6 +147,7 @@ void sim_link_answer(struct sim *sim, const struct server_ask *ask, struct lock_
 
 void sim_node_unstall(struct sim *sim, uint32_t node)
 {
+    ASSERT(node < sim->node_count);
     for (uint32_t client = 0; client < sim->actor_count; client++) {
         uint32_t link = sim_link_of(sim, client, node);
         struct sim_queue *queue = &sim->links[link].queue[SIM_REPLIES];
@@ -160,6 +167,7 @@ void sim_node_unstall(struct sim *sim, uint32_t node)
 /* Connect after a while. Connections that come up at one time do so before anything is sent. */
 static void sim_link_try(struct sim *sim, uint32_t link, int64_t delay_ns)
 {
+    ASSERT(link < sim->link_count);
     heap_set(sim->heap, sim_link_slot(sim, link, SIM_DIRECTIONS), sim->world->now_ns + delay_ns,
              SIM_TIE_CONNECTED);
 }
@@ -167,6 +175,7 @@ static void sim_link_try(struct sim *sim, uint32_t link, int64_t delay_ns)
 /* The client reads at last that its last command had nowhere to go. */
 static void sim_link_hurry_broken(struct sim *sim, uint32_t link)
 {
+    ASSERT(link < sim->link_count);
     struct sim_queue *queue = &sim->links[link].queue[SIM_REPLIES];
     if (queue->head != SIM_NONE && sim->messages[queue->head].kind == SIM_BROKEN &&
         !queue->parked) {
@@ -181,6 +190,7 @@ static void sim_link_hurry_broken(struct sim *sim, uint32_t link)
 /* The client learns that the connection is dead, and begins to connect anew. */
 static void sim_link_learn(struct sim *sim, uint32_t link)
 {
+    ASSERT(link < sim->link_count);
     struct sim_link *broken = &sim->links[link];
     broken->broken_pending = false;
     if (broken->state == SIM_LINK_BROKEN) {
@@ -204,6 +214,7 @@ static void sim_link_replied(struct sim *sim, struct sim_message *reply)
 
 void sim_link_pop_reply(struct sim *sim, uint32_t link)
 {
+    ASSERT(link < sim->link_count);
     struct sim_queue *queue = &sim->links[link].queue[SIM_REPLIES];
     uint32_t client = sim->links[link].client;
     uint32_t slot = sim_link_slot(sim, link, SIM_REPLIES);
@@ -246,6 +257,7 @@ void sim_link_pop_reply(struct sim *sim, uint32_t link)
 /* Let the first `count` requests of a dying connection go on by themselves. */
 static void sim_link_survive(struct sim *sim, uint32_t link, uint32_t count)
 {
+    ASSERT(link < sim->link_count);
     struct sim_queue *queue = &sim->links[link].queue[SIM_REQUESTS];
     for (uint32_t i = 0; i < sim->lane_count && count > 0; i++) {
         struct sim_lane *lane = &sim->lanes[i];
@@ -264,6 +276,7 @@ static void sim_link_survive(struct sim *sim, uint32_t link, uint32_t count)
 
 static uint32_t sim_link_survivors(struct sim *sim, uint32_t link, enum sim_break how)
 {
+    ASSERT(link < sim->link_count);
     uint32_t waiting = sim_queue_count(sim, &sim->links[link].queue[SIM_REQUESTS]);
     if (how == SIM_BREAK_CLIENT) {
         return waiting;
@@ -277,6 +290,7 @@ static uint32_t sim_link_survivors(struct sim *sim, uint32_t link, enum sim_brea
 
 uint32_t sim_link_break(struct sim *sim, uint32_t link, enum sim_break how)
 {
+    ASSERT(link < sim->link_count);
     struct sim_link *broken = &sim->links[link];
     uint32_t client = sim->links[link].client;
     if (broken->ready) {
@@ -311,6 +325,7 @@ uint32_t sim_link_break(struct sim *sim, uint32_t link, enum sim_break how)
 
 static bool sim_link_can_connect(const struct sim *sim, uint32_t link)
 {
+    ASSERT(link < sim->link_count);
     if (!sim_node(sim, sim->links[link].node)->up) {
         return false;
     }
@@ -326,6 +341,7 @@ static bool sim_link_can_connect(const struct sim *sim, uint32_t link)
 
 void sim_link_pop_connect(struct sim *sim, uint32_t link)
 {
+    ASSERT(link < sim->link_count);
     struct sim_link *down = &sim->links[link];
     ASSERT(down->state == SIM_LINK_DOWN);
     if (!sim_link_can_connect(sim, link)) {
@@ -344,6 +360,7 @@ void sim_link_pop_connect(struct sim *sim, uint32_t link)
 /* A client that kept trying in vain tries again within its present delay between two attempts. */
 static void sim_link_reconnect(struct sim *sim, uint32_t link)
 {
+    ASSERT(link < sim->link_count);
     struct sim_link *down = &sim->links[link];
     int64_t bound_ns = sim->world->now_ns - down->down_ns;
     bound_ns = bound_ns > SIM_RECONNECT_NS_MAX ? SIM_RECONNECT_NS_MAX : bound_ns;
@@ -356,6 +373,7 @@ static void sim_link_reconnect(struct sim *sim, uint32_t link)
 
 void sim_link_retry(struct sim *sim, uint32_t link)
 {
+    ASSERT(link < sim->link_count);
     struct sim_link *waiting = &sim->links[link];
     uint32_t client = sim->links[link].client;
     sim_queue_retry(sim, &waiting->queue[SIM_REQUESTS], sim_link_slot(sim, link, SIM_REQUESTS));
@@ -378,6 +396,7 @@ void sim_link_retry(struct sim *sim, uint32_t link)
 
 void sim_node_links_retry(struct sim *sim, uint32_t node)
 {
+    ASSERT(node < sim->node_count);
     for (uint32_t client = 0; client < sim->actor_count; client++) {
         sim_link_retry(sim, sim_link_of(sim, client, node));
     }

@@ -91,6 +91,7 @@ void sim_service_pop(struct sim *sim, uint32_t wake)
 
 void sim_node_rearm(struct sim *sim, uint32_t node)
 {
+    ASSERT(node < sim->node_count);
     sim_model(sim)->bent(sim->service, node, &sim->door);
 }
 

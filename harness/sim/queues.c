@@ -9,9 +9,11 @@ uint32_t sim_message_take(struct sim *sim)
     struct sim_world *world = sim->world;
     if (world->message_free != SIM_NONE) {
         uint32_t index = world->message_free;
+        ASSERT(index < world->message_used);
         world->message_free = sim->messages[index].next;
         return index;
     }
+    ASSERT(world->message_used <= sim->message_max);
     if (world->message_used == sim->message_max) {
         world->overflowed = true;
         return SIM_NONE;
@@ -21,12 +23,16 @@ uint32_t sim_message_take(struct sim *sim)
 
 void sim_message_give(struct sim *sim, uint32_t index)
 {
+    ASSERT(index < sim->world->message_used);
+    ASSERT(index != sim->world->message_free); /* given back twice */
     sim->messages[index].next = sim->world->message_free;
     sim->world->message_free = index;
 }
 
 void sim_queue_push(struct sim *sim, struct sim_queue *queue, uint32_t index)
 {
+    ASSERT(index < sim->world->message_used);
+    ASSERT(index != queue->head);
     struct sim_message *message = &sim->messages[index];
     message->next = SIM_NONE;
     if (queue->head == SIM_NONE) {
@@ -39,6 +45,8 @@ void sim_queue_push(struct sim *sim, struct sim_queue *queue, uint32_t index)
 
 void sim_queue_push_front(struct sim *sim, struct sim_queue *queue, uint32_t index)
 {
+    ASSERT(index < sim->world->message_used);
+    ASSERT(index != queue->head);
     if (queue->head == SIM_NONE) {
         queue->tail = index;
     }
@@ -50,7 +58,9 @@ uint32_t sim_queue_pop(struct sim *sim, struct sim_queue *queue)
 {
     uint32_t index = queue->head;
     ASSERT(index != SIM_NONE);
+    ASSERT(index < sim->world->message_used);
     queue->head = sim->messages[index].next;
+    ASSERT(queue->head != SIM_NONE || queue->tail == index);
     return index;
 }
 
@@ -92,6 +102,7 @@ void sim_queue_arm(struct sim *sim, struct sim_queue *queue, uint32_t slot)
         return;
     }
     if (!queue->parked) {
+        ASSERT(queue->head < sim->world->message_used);
         sim_arm(sim, slot, sim_later(sim->messages[queue->head].at_ns, sim->world->now_ns));
     }
 }
@@ -101,6 +112,7 @@ uint32_t sim_queue_count(const struct sim *sim, const struct sim_queue *queue)
     uint32_t count = 0;
     for (uint32_t i = queue->head; i != SIM_NONE; i = sim->messages[i].next) {
         count++;
+        ASSERT(count <= sim->world->message_used); /* else it goes in a circle */
     }
     return count;
 }

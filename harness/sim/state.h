@@ -9,6 +9,7 @@
 #ifndef HARNESS_SIM_STATE_H
 #define HARNESS_SIM_STATE_H
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "harness/actor.h"
 #include "harness/schedule.h"
@@ -220,6 +221,7 @@ struct sim {
 
 static inline struct sim_actor *sim_actor(const struct sim *sim, uint32_t index)
 {
+    ASSERT(index < sim->actor_count);
     return (struct sim_actor *)(void *)(sim->actors + index * sim->actor_stride);
 }
 
@@ -230,6 +232,7 @@ static inline struct actor *sim_actor_core(struct sim_actor *actor)
 
 static inline struct sim_node *sim_node(const struct sim *sim, uint32_t index)
 {
+    ASSERT(index < sim->node_count);
     return &sim->nodes[index];
 }
 
@@ -257,6 +260,7 @@ static inline uint32_t sim_link_slot(const struct sim *sim, uint32_t link, uint3
 
 static inline const struct fault *sim_fault(const struct sim *sim, uint32_t k)
 {
+    ASSERT(k < sim->plan->scenario.fault_count);
     return &sim->plan->scenario.faults[k];
 }
 
