@@ -1,6 +1,10 @@
 /* apart.c: scenarios that do not apply to the lock under test. */
 #include "cli/apart.h"
 
+#include "harness/real/process/doctor.h"
+#include "servers/kinds.h"
+#include "servers/launch.h"
+
 #include <string.h>
 
 bool apart_needed(const struct scenario_list *scenarios)
@@ -45,6 +49,22 @@ struct result apart_sort(struct scenario_list *scenarios, const struct lock_natu
     return RESULT_OK;
 }
 
+/* Why the real world cannot start them: false: it can. Redis' are looked for when they start. */
+static bool real_lacks(const struct server_kind *kind, struct text *why)
+{
+    const struct server_launch *launch = kind->launch;
+    if (launch == NULL) {
+        text_add(why, "%s servers are in the simulator only", kind->name);
+        return true;
+    }
+    if (kind == server_kind_at(SERVER_KIND_redis) || doctor_finds(launch->program)) {
+        return false;
+    }
+    text_add(why, "skipped in the real world: %s is not installed (apt-get install %s)",
+             launch->program, launch->package);
+    return true;
+}
+
 struct result apart_absent(const struct scenario_list *scenarios, struct agenda_order *runs,
                            struct arena *arena, struct apart_list *apart, struct text *why)
 {
@@ -58,15 +78,21 @@ struct result apart_absent(const struct scenario_list *scenarios, struct agenda_
     for (size_t i = 0; i < scenarios->count; i++) {
         const struct scenario *scenario = &scenarios->list[i];
         const struct server_kind *kind = server_kind_at(scenario->node_kind);
-        if (kind->launch != NULL) {
+        struct apart *one = &apart->list[apart->count];
+        struct text reason = text_over(one->why, sizeof one->why);
+        bool no_real = real_lacks(kind, &reason);
+        bool no_sim = kind->model == NULL && runs->worlds == 2;
+        if (!no_real && !no_sim) {
             continue;
         }
-        absent[i * runs->worlds + runs->worlds - 1] = true;
-        struct apart *one = &apart->list[apart->count++];
-        struct text reason = text_over(one->why, sizeof one->why);
-        text_add(&reason, "%s servers are in the simulator only", kind->name);
+        if (!no_real) {
+            text_add(&reason, "%s servers are in the real world only", kind->name);
+        }
+        absent[i * runs->worlds + runs->worlds - 1] = no_real;
+        absent[i * runs->worlds] = runs->worlds == 2 ? no_sim : no_real;
         memcpy(one->name, scenario->name, sizeof one->name);
         memcpy(one->about, scenario->about, sizeof one->about);
+        apart->count++;
     }
     return RESULT_OK;
 }

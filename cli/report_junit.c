@@ -46,8 +46,7 @@ static void case_print(const struct report *report, const struct report_group *g
     fprintf(report->junit, "\" time=\"%.3f\">\n", (double)group->wall_ns / 1e9);
     if (group->runs == 0) {
         fprintf(report->junit, "      <skipped message=\"%s\"/>\n",
-                group->absent ? "its servers are in the simulator only"
-                              : "left out: there was no time");
+                group->absent ? "this world has no such servers" : "left out: there was no time");
     } else if (group->met != group->runs) {
         element_print(report, group, run);
     }

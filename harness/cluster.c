@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "harness/real/agent/seal.h"
 #include "harness/scenario_document.h"
+#include "servers/kinds.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -231,6 +232,11 @@ struct result cluster_fits(const struct cluster *cluster, const struct scenario 
     if (scenario->node_count > cluster->count) {
         text_add(why, "%s: it wants %d nodes, and the cluster has %d", scenario->path,
                  scenario->node_count, cluster->count);
+        return result_error(ERROR_SCHEMA);
+    }
+    if (scenario->node_kind != SERVER_KIND_redis) {
+        text_add(why, "%s: its nodes are %s, and those of a cluster are redis-servers",
+                 scenario->path, server_kind_at(scenario->node_kind)->name);
         return result_error(ERROR_SCHEMA);
     }
     for (int32_t i = 0; i < scenario->node_count; i++) {

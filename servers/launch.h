@@ -60,6 +60,10 @@ struct server_launch {
      * proxies say it, and no client ever sees it. Else everybody on the machine may speak to it. */
     bool password;
 
+    /* It takes the orders of refuse_writes, evict, script_flush and failover, which are Redis'
+     * words yet (harness/real/run/). */
+    bool orders;
+
     /* Before each start: the files that it needs. */
     struct result (*prepare)(struct server_process *process, struct text *why);
 
@@ -87,5 +91,8 @@ struct server_launch {
     /* What it is: "redis 7.0.15". */
     struct result (*version)(struct server_process *process, struct text *name, struct text *why);
 };
+
+/* Has the kind in the real world what this fault of a node needs? */
+bool server_launch_has(const struct server_launch *launch, enum fault_kind fault);
 
 #endif

@@ -50,6 +50,16 @@ bool server_kind_has(const struct server_kind *kind, enum fault_kind fault)
            !(fault == FAULT_POWER_LOSS && model->unsynced == NULL);
 }
 
+bool server_launch_has(const struct server_launch *launch, enum fault_kind fault)
+{
+    bool clock = fault == FAULT_CLOCK_JUMP || fault == FAULT_CLOCK_RATE;
+    bool order = fault == FAULT_REFUSE_WRITES || fault == FAULT_EVICT ||
+                 fault == FAULT_SCRIPT_FLUSH || fault == FAULT_FAILOVER;
+    return !(clock && launch->clock_offset == NULL) &&
+           !(fault == FAULT_POWER_LOSS && launch->growing_file == NULL) &&
+           !(order && !launch->orders);
+}
+
 void server_word(struct server_words *words, const char *format, ...)
 {
     va_list arguments;

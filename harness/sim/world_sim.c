@@ -13,6 +13,11 @@ static struct result world_sim_run(const struct plan *plan, const struct world_o
         text_add(why, "an adapter's program needs real nodes; choose --world real");
         return result_error(ERROR_SCHEMA);
     }
+    const struct server_kind *kind = server_kind_at(plan->scenario.node_kind);
+    if (kind->model == NULL) {
+        text_add(why, "%s servers are in the real world only; use --world real", kind->name);
+        return result_error(ERROR_SCHEMA);
+    }
     struct text library = text_over(header->library, sizeof header->library);
     text_add(&library, "lockcore %s", PICKLOCK_VERSION);
     struct arena arena = arena_empty(SIM_BYTES_MAX);

@@ -129,9 +129,18 @@ class Toy(unittest.TestCase):
         pause = 'faults:\n  - {on: "client 1 after_granted", do: pause, for: 3s}'
         self.assertIn("assumption", self.real("toy-real-paused", code=1, faults=pause))
 
-    def test_a_missing_server_is_named_with_its_package(self):
-        done = self.picklock("run", self.file("toy-missing"), "--world", "real", code=3)
-        self.assertIn("apt-get install toy-tools", done.stdout + done.stderr)
+    def test_a_missing_server_is_skipped_with_its_package(self):
+        missing = "toy-server is not installed (apt-get install toy-tools)"
+        self.assertIn(missing, self.picklock("run", self.file("toy-missing"), "--world", "real", code=2).stdout)
+        both = self.picklock("run", "toy-missing.yaml", "--world", "sim,real").stdout
+        self.assertIn(missing, both)
+        self.assertIn("1 as expected", both)
+        self.assertIn("toy-server", self.picklock("doctor").stdout)
+
+    def test_a_fault_that_real_ones_cannot_have_is_refused(self):
+        jump = "faults:\n  - {at: 20ms, do: clock_jump, target: node 1, by: 1s}"
+        self.assertIn("clock_jump is nothing that can strike real toy servers",
+                      self.real("toy-real-jumped", code=4, faults=jump))
 
     def test_a_kind_that_the_real_world_lacks_is_left_out_of_it_with_the_reason(self):
         name = self.file("cell-real", algorithm="chubby", nodes="kind: chubby, count: 5")

@@ -5,6 +5,7 @@
 #include "base/version.h"
 #include "harness/real/process/guard.h"
 #include "harness/real/process/loop.h"
+#include "servers/kinds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,6 +67,7 @@ static struct result order_prepare(struct agent *agent, const struct order *orde
     }
     wire_password(&agent->holder->wire, agent->password);
     struct node_options options = {
+        .kind = SERVER_KIND_redis,
         .index = (int32_t)order->numbers[1],
         .fsync = (uint8_t)order->numbers[2],
         .fake_clock = (flags & ORDER_FAKE_CLOCK) != 0,

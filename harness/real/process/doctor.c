@@ -7,6 +7,7 @@
 #include "harness/real/node/shims.h"
 #include "harness/real/process/guard.h"
 #include "harness/real/process/loop.h"
+#include "servers/kinds.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -136,8 +137,11 @@ static void doctor_fsync_shim(struct doctor_line *line)
 
 static struct result doctor_run_server(struct node *node, const char *directory, struct text *why)
 {
-    const struct node_options options = {
-        .fsync = FSYNC_ALWAYS, .fake_clock = true, .track_fsync = true, .run_directory = directory};
+    const struct node_options options = {.kind = SERVER_KIND_redis,
+                                         .fsync = FSYNC_ALWAYS,
+                                         .fake_clock = true,
+                                         .track_fsync = true,
+                                         .run_directory = directory};
     int64_t deadline_ns = loop_now_ns() + DOCTOR_PATIENCE_SECONDS * NS_PER_S;
     int64_t offset_ns = 0;
     bool ready = false;
@@ -195,16 +199,62 @@ static const struct doctor_row doctor_rows[] = {
     {"node (for adapters of node-redlock)", false, doctor_node_js},
 };
 
+enum { DOCTOR_ROWS = sizeof doctor_rows / sizeof doctor_rows[0] };
+
+bool doctor_finds(const char *program)
+{
+    char path[1024];
+    const char *at = getenv("PATH");
+    if (strchr(program, '/') != NULL) {
+        return access(program, X_OK) == 0;
+    }
+    while (at != NULL && *at != '\0') {
+        size_t bytes = strcspn(at, ":");
+        int length = snprintf(path, sizeof path, "%.*s/%s", (int)bytes, at, program);
+        if (length > 0 && (size_t)length < sizeof path && access(path, X_OK) == 0) {
+            return true;
+        }
+        at += bytes + (at[bytes] == ':' ? 1 : 0);
+    }
+    return false;
+}
+
+/* Kinds that the real world has, beside Redis. */
+static const struct server_kind *doctor_kind(size_t number)
+{
+    for (size_t i = 0; i < server_kind_count(); i++) {
+        const struct server_kind *kind = server_kind_at(i);
+        bool counts = kind->launch != NULL && i != SERVER_KIND_redis;
+        if (counts && number-- == 0) {
+            return kind;
+        }
+    }
+    return NULL;
+}
+
 size_t doctor_count(void)
 {
-    return sizeof doctor_rows / sizeof doctor_rows[0];
+    size_t kinds = 0;
+    while (doctor_kind(kinds) != NULL) {
+        kinds++;
+    }
+    return DOCTOR_ROWS + kinds;
 }
 
 void doctor_look(size_t index, struct doctor_line *line)
 {
     ASSERT(index < doctor_count());
     memset(line, 0, sizeof *line);
-    line->what = doctor_rows[index].what;
-    line->needed = doctor_rows[index].needed;
-    doctor_rows[index].look(line);
+    if (index < DOCTOR_ROWS) {
+        line->what = doctor_rows[index].what;
+        line->needed = doctor_rows[index].needed;
+        doctor_rows[index].look(line);
+        return;
+    }
+    const struct server_kind *kind = doctor_kind(index - DOCTOR_ROWS);
+    line->what = kind->launch->program;
+    line->there = doctor_finds(kind->launch->program);
+    (void)snprintf(line->found, sizeof line->found,
+                   line->there ? "for %s locks" : "not found: %s locks are skipped", kind->name);
+    (void)snprintf(line->remedy, sizeof line->remedy, "apt-get install %s", kind->launch->package);
 }

@@ -17,7 +17,11 @@ struct doctor_line {
                                        to do */
 };
 
-/* The table: look at row `index` < doctor_count(). Each look takes some milliseconds. */
+/* Is this program there: a path, or a name on the PATH? */
+bool doctor_finds(const char *program);
+
+/* The table, and a row for each kind of server beside Redis: look at row `index` < doctor_count().
+ * Each look takes some milliseconds. */
 size_t doctor_count(void);
 void doctor_look(size_t index, struct doctor_line *line);
 

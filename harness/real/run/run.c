@@ -8,15 +8,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
     RUN_ARENA_BYTES_MAX = 1 << 28,
     RUN_LATE_MS = 50,
-    RUN_PAIRS_MAX = 2048,
-    RUN_FILES_BESIDE = 40,
 };
 
 void run_fail(struct run *run, struct result result, const char *why)
@@ -247,56 +244,11 @@ static struct result run_make_proxies(struct run *run, struct text *why)
     return RESULT_OK;
 }
 
-/*
- * Take as many descriptors as we may. A listener and two ends for each pair of a client and a node,
- * one more while a connection follows another; a few for each client and node; and the rest. With
- * less a proxy could not connect, and a client would take a healthy node for one that is down.
- */
-static struct result run_check_files(const struct run *run, struct text *why)
-{
-    rlim_t clients = (rlim_t)run->client_count + 1;
-    rlim_t nodes = (rlim_t)run->node_count;
-    rlim_t needed = 4 * clients * nodes + 4 * clients + 4 * nodes + RUN_FILES_BESIDE;
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        return RESULT_OK;
-    }
-    if (limit.rlim_max < needed) {
-        text_add(why,
-                 "%d client%s on %d nodes take %llu open files, but this process may have %llu; "
-                 "raise the limit (ulimit -Hn), or use --world sim",
-                 run->client_count, run->client_count == 1 ? "" : "s", run->node_count,
-                 (unsigned long long)needed, (unsigned long long)limit.rlim_max);
-        return result_error(ERROR_ENVIRONMENT);
-    }
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-    return RESULT_OK;
-}
-
-static struct result run_check_size(const struct run *run, struct text *why)
-{
-    const struct server_kind *kind = server_kind_at(run->plan->scenario.node_kind);
-    if (kind->launch == NULL) {
-        text_add(why, "%s servers are in the simulator only; use --world sim", kind->name);
-        return result_error(ERROR_SCHEMA);
-    }
-    int32_t pairs = (run->client_count + 1) * run->node_count;
-    if (pairs > RUN_PAIRS_MAX) {
-        text_add(why,
-                 "%d clients on %d nodes are too many for one machine: the real world runs at most "
-                 "%d; use --world sim",
-                 run->client_count, run->node_count, RUN_PAIRS_MAX / run->node_count - 1);
-        return result_error(ERROR_SCHEMA);
-    }
-    return run_check_files(run, why);
-}
-
 /* Servers start while clients are forked; clients are forked before there is a loop. */
 static struct result run_prepare(struct run *run, struct text *why)
 {
     run_late_hurry();
-    TRY(run_check_size(run, why));
+    TRY(run_check(run, why));
     TRY(guard_start(&run->guard, run->options->run_directory, why));
     TRY(run_take_memory(run, why));
     password_make(run->password);

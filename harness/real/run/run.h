@@ -2,6 +2,7 @@
  * run.h: one run of a plan on real servers, as its files see it. Private to the real world.
  *
  *     run.c         world_real: prepare, go, heal, audit, end
+ *     run_check.c   whether the plan can be run here at all
  *     run_client.c  the clients: processes of our own, or adapters
  *     run_adapter.c what only adapters need; run_adapter_clock.c their wall clocks
  *     run_fault.c   carries out what the schedule says, and faults of links
@@ -213,6 +214,10 @@ void run_emit_early(struct run *run, const struct history_event *event);
 int64_t run_true_ns(const struct run *run);
 /* Turn the loop once; waits at most until an alarm. */
 void run_turn(struct run *run);
+
+/* ---- run_check.c ---- */
+/* Has the real world such servers, can they be done what the plan does, and is there room? */
+MUST_USE struct result run_check(const struct run *run, struct text *why);
 
 /* ---- run_client.c ---- */
 MUST_USE struct result run_clients_start(struct run *run, struct text *why);   /* before the loop */

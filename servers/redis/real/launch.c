@@ -175,6 +175,7 @@ const struct server_launch redis_launch = {
     .program = "redis-server",
     .package = "redis-server",
     .password = true,
+    .orders = true,
     .prepare = redis_prepare,
     .words = redis_start_words,
     .differs = redis_differs,
