@@ -67,8 +67,8 @@ ANTIREZ = ("antirez", 'antirez 2016, "Is Redlock safe?"', [
     ("A4", "The order of fences need not be the order of the work.", "True: a value accepts either order, a fence only its own.", ["pause-saved-by-value", "pause-saved-by-fence"], []),
     ("A5", "Time is looked at again after the majority: delay before that, of any length, is harmless.", "True.",
      ["pause-before-replies", "pause-after-majority", "late-replies"], ["wrong/no-recheck"]),
-    ("A6", "Delay after the check is every expiring lock's problem.", "True of every column of the table so far.",
-     [], ["debate/paused-after-check-single", "debate/paused-after-check-redlock"]),
+    ("A6", "Delay after the check is every expiring lock's problem.", "True of every lock of the table so far; ZooKeeper, etcd and SQL are not in it yet.",
+     [], ["debate/late-write-single", "debate/late-write-redlock", "debate/late-write-chubby"]),
     ("A7", "Processes need only count time at about the same rate, with an error of 10 % even.", "True if the lock allows for 10 %. With the 1 % that libraries "
      "allow for, a node that is fast by 9 % breaks it.", ["clock-drift-within-allowance"], ["clock-drift-tenth"]),
     ("A8", "With monotonic clocks an administrator or a stepping daemon does no harm.", "True of the client. Not of the node: Redis expires by its wall clock to this day.",
@@ -83,14 +83,18 @@ ANTIREZ = ("antirez", 'antirez 2016, "Is Redlock safe?"', [
 ])
 
 SURVEY = ("The survey and notes", "A survey of distributed locks (SQL, Redis, ZooKeeper, etcd, Chubby, Hazelcast), and notes on Redlock in practice", [
-    ("S1", "A ttl solves deadlock and thereby weakens exclusion: a fence is needed, on Redis as on ZooKeeper.", "True on Redis.", ["pause-saved-by-fence"], ["pause-after-granted"]),
+    ("S1", "A ttl solves deadlock and thereby weakens exclusion: a fence is needed, on Redis as on ZooKeeper.", "True on Redis and Chubby.",
+     ["pause-saved-by-fence", "chubby/chubby-holder-paused-sequencer"], ["pause-after-granted", "chubby/chubby-holder-paused"]),
     ("S2", "A lock in a database: unique row, ttl column, owner, cleaner; replication makes failover hard.", "Not answered yet: no SQL server here.", [], []),
     ("S3", "Polling locks against waiting ones: no herd if each watches its predecessor only.", "Not answered yet: no ZooKeeper or etcd here.", [], []),
-    ("S4", "Consensus services count in terms and epochs, not clocks.", "Not answered yet: no etcd here.", [], []),
+    ("S4", "Consensus services count in terms and epochs, not clocks.", "Chubby's sessions and leases end by a clock as well: one that "
+     "nobody sets, and whose rate matters. etcd: not answered yet.", ["chubby/chubby-clock-jump"], ["chubby/chubby-clock-rate"]),
     ("S5", "An ephemeral node goes when the session ends; detection is late by the heartbeat.", "Not answered yet: no ZooKeeper here.", [], []),
     ("S6", "A create whose reply was lost must be looked up by its guid.", "Not answered yet: no ZooKeeper here.", [], []),
     ("S7", "etcd: transaction, lease, revision, prefix, watch of the next smaller revision; renewal.", "Not answered yet: no etcd here.", [], []),
-    ("S8", "Chubby: sequencer, lock-delay, keepalives, jeopardy and grace period.", "Not answered yet: no Chubby here.", [], []),
+    ("S8", "Chubby: sequencer, lock-delay, keepalives, jeopardy and grace period.", "Shown in the simulator. The sequencer saves the store; lock-delay only as long as it lasts.",
+     ["chubby/chubby-late-write-refused", "chubby/chubby-late-write-within-delay", "chubby/chubby-failover-inside-grace"],
+     ["chubby/chubby-late-write-beyond-delay", "chubby/chubby-holder-paused"]),
     ("S9", "FencedLock passed Jepsen.", "Not answered yet: no Hazelcast here.", [], []),
     ("S10", "Speed: single Redis first, etcd between Redis and ZooKeeper.", "Not answered yet.", [], []),
     ("S11", "Bounded clock drift is not a safe assumption.", "An opinion on the world. What follows from it is shown.", ["clock-drift-within-allowance"], ["clock-drift-tenth"]),

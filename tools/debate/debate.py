@@ -33,7 +33,7 @@ servers say anything else.
 
 A row is a fault, a column is a lock with or without a guard at the store. A cell is what came of it, with who is to blame, and leads
 to the scenario that shows it: `picklock run scenarios/debate/NAME.yaml --world sim,real`. "Assumption" means: no bug of the lock, it
-relies on something that this fault takes away.
+relies on something that this fault takes away. Chubby has no server that anybody could run: its columns are the simulator's alone.
 
 """
 
@@ -100,7 +100,7 @@ def link(name, found):
 
 
 def page(found):
-    text = [HEAD, "| " + " | ".join(["", *(lock[1] for lock in grid.LOCKS)]) + " |\n", "|---" * (len(grid.LOCKS) + 1) + "|\n"]
+    text = [HEAD, "| " + " | ".join(["", *(lock.heading for lock in grid.LOCKS)]) + " |\n", "|---" * (len(grid.LOCKS) + 1) + "|\n"]
     for heading, row in cells():
         shown = [f"[{word(found['debate/' + cell[0]]['sim'])}](../scenarios/debate/{cell[0]}.yaml)" if cell else "" for cell in row]
         text.append("| " + " | ".join([heading, *shown]) + " |\n")

@@ -1,11 +1,18 @@
 """The table of the debate: what strikes (rows), at which lock (columns), and the scenario of each cell."""
 
-# name, heading, what the lock is, what the store does, its nodes.
+from collections import namedtuple
+
+# votes: how many stores decide. ttl: the shortest that it can do with, in ms. duration, bound: until what it holds is over.
+Lock = namedtuple("Lock", "column heading words store nodes votes ttl duration bound")
+
 LOCKS = [
-    ("single", "one server", "algorithm: single", "", 1),
-    ("redlock", "Redlock", "algorithm: redlock", "", 5),
-    ("redlock-value", "Redlock, value checked", "algorithm: redlock", "value_check: true", 5),
-    ("redlock-fence", "Redlock, fence checked", "algorithm: fenced_redlock", "fence_check: true", 5),
+    Lock("single", "one server", "algorithm: single", "", 1, 1, 1000, "20s", "2s"),
+    Lock("redlock", "Redlock", "algorithm: redlock", "", 5, 5, 1000, "20s", "2s"),
+    Lock("redlock-value", "Redlock, value checked", "algorithm: redlock", "value_check: true", 5, 5, 1000, "20s", "2s"),
+    # A grant with a fence takes a round more.
+    Lock("redlock-fence", "Redlock, fence checked", "algorithm: fenced_redlock", "fence_check: true", 5, 5, 2000, "20s", "2s"),
+    Lock("chubby", "Chubby", "algorithm: chubby", "", 5, 1, 12000, "10m", "60s"),
+    Lock("chubby-fence", "Chubby, sequencer checked", "algorithm: chubby", "fence_check: true", 5, 1, 12000, "10m", "60s"),
 ]
 
 # Which nodes a client reaches: node 3 alone is in both majorities.
@@ -13,88 +20,112 @@ SPLIT = ["{at: 0s, do: partition, from: client 1, to: nodes 4-5, mode: refuse}",
          "{at: 0s, do: partition, from: client 2, to: nodes 1-2, mode: refuse}"]
 
 SECOND_WAITS = "{at: 0s, do: pause, target: client 2, until: client 1 before_write}"
+SECOND_COMES_LATER = "{at: 0s, do: pause, target: client 2, until: client 1 after_granted}"
 FIRST_WAITS = "{on: client 1 before_write, do: pause, until: client 2 after_write}"
 
 
+# Who is struck while it holds the lock: its ttl in ms. The other one asks on while a node takes seconds to come back, and
+# no more than 16 of its attempts can wait to be cleaned up where a node is out of reach.
+HELD, ASKS = 9000, "500ms"
+
+
+def split(lock):
+    return SPLIT if lock.votes > 1 else []
+
+
+def decider(lock):
+    """The node that is in both majorities, the only one, or the master."""
+    return f"node {3 if lock.votes > 1 else 1}"
+
+
+def majority(lock):
+    return lock.votes // 2 + 1
+
+
 def decides(fault):
-    """The node that decides between two clients is struck while one holds the lock."""
-    return lambda nodes: [*(SPLIT if nodes > 1 else []), SECOND_WAITS,
-                          fault.replace("NODE", "node 3" if nodes > 1 else "node 1"), FIRST_WAITS]
+    """The node that decides between two clients is struck while one holds the lock, and stands still for a part of its ttl."""
+    return lambda lock: [*split(lock), SECOND_WAITS, fault.replace("NODE", decider(lock)),
+                         f"{{on: client 1 before_write, do: pause, for: {max(HELD, lock.ttl) * 2 // 3}ms}}"]
 
 
-def several(*faults):
+def several(fault):
     """Needs more than one node."""
-    return lambda nodes: list(faults) if nodes > 1 else None
+    return lambda lock: [fault] if lock.nodes > 1 else None
 
 
-# name, heading, what happens, its faults for a number of nodes (None: not of such a lock), other keys.
+def of_redis(faults):
+    """Of a kind that Redis alone knows."""
+    return lambda lock: faults(lock) if "chubby" not in lock.words else None
+
+
+# name, heading, what happens, its faults for a lock (None: there is no such thing), other keys; times are Redlock's.
 FAULTS = [
     ("paused-before-check", "holder paused before it looks at its clock",
      "Client 1 stops with the replies in its buffers until client 2 has been granted the lock.",
      # Client 2 comes first, so that nodes know the scripts by which a grant with a fence is asked for.
-     lambda nodes: ["{at: 0s, do: pause, target: client 1, until: client 2 after_release}",
-                    f"{{on: client 2 after_release, do: pause, until: any node set from client 1, until_nth: {nodes // 2 + 1}}}",
-                    "{on: client 1 before_replies, do: pause, until: client 2 after_granted}"], {"sections": "2"}),
+     lambda lock: ["{at: 0s, do: pause, target: client 1, until: client 2 after_release}",
+                    f"{{on: client 2 after_release, do: pause, until: any node set from client 1, until_nth: {majority(lock)}}}",
+                    "{on: client 1 before_replies, do: pause, until: client 2 after_granted}"], {"sections": 2}),
     ("paused-after-check", "holder paused after that",
      "Client 1 stops when it has been granted the lock, until client 2 has written.",
-     lambda nodes: ["{at: 0s, do: pause, target: client 2, until: client 1 after_granted}",
+     lambda lock: [SECOND_COMES_LATER,
                     "{on: client 1 after_granted, do: pause, until: client 2 after_write}",
                     "{on: client 2 after_write, do: pause, until: client 1 after_write}"], {}),
     ("late-write", "delayed write",
      "What client 1 writes is held back until client 2 has written.",
-     lambda nodes: [SECOND_WAITS, FIRST_WAITS, "{on: client 2 after_write, do: pause, until: client 1 after_write}"], {}),
+     lambda lock: [SECOND_WAITS, FIRST_WAITS, "{on: client 2 after_write, do: pause, until: client 1 after_write}"], {}),
     ("node-clock-jumps", "clock of a node jumps",
      "The clock of the node that decides jumps by more than the ttl.",
-     decides("{on: client 1 after_granted, do: clock_jump, target: NODE, by: 6s}"), {"ttl": "5s"}),
+     decides("{on: client 1 after_granted, do: clock_jump, target: NODE, by: 1h}"), {"ttl": HELD, "delay": ASKS}),
     ("node-clock-fast", "clock of a node is fast",
      "The clock of the node that decides runs at four times its speed.",
-     decides("{at: 0s, do: clock_rate, target: NODE, rate: 4}"), {"ttl": "5s", "delay": "200ms"}),
+     decides("{at: 0s, do: clock_rate, target: NODE, rate: 4}"), {"ttl": HELD, "delay": ASKS}),
     ("client-clock-jumps", "clock of the client jumps",
      "The wall clock of client 1 is set back by a minute while it asks for the lock.",
-     lambda nodes: ["{at: 0s, do: pause, target: client 2, until: client 1 after_granted}",
+     lambda lock: [SECOND_COMES_LATER,
                     "{on: client 1 before_replies, do: clock_jump, by: -60s}",
                     "{on: client 1 before_release, do: pause, until: client 2 after_granted}"], {}),
     ("client-clock-slow", "clock of the client is slow",
-     "The clocks of client 1 run at a quarter of their speed, and client 2 comes before its lease is over by them.",
-     lambda nodes: ["{at: 0s, do: clock_rate, target: client 1, rate: 0.25}", SECOND_WAITS, FIRST_WAITS], {}),
+     "The clocks of client 1 run at a quarter of their speed: what it does in half a ttl takes two.",
+     lambda lock: ["{at: 0s, do: clock_rate, target: client 1, rate: 0.25}", SECOND_COMES_LATER], {"hold": 500, "clients": "writes: 3"}),
     ("node-forgets", "node forgets",
      "The node that decides has no disk, is killed while client 1 holds the lock, and is back at once.",
-     decides("{on: client 1 after_granted, do: crash, target: NODE, for: 0s}"), {"ttl": "5s", "delay": "1s"}),
+     decides("{on: client 1 after_granted, do: crash, target: NODE, for: 0s}"), {"ttl": HELD, "delay": ASKS}),
     ("delayed-restart", "node forgets, back after the ttl",
      "The same node stays down for longer than the ttl.",
-     lambda nodes: [*(SPLIT if nodes > 1 else []), "{at: 0s, do: pause, target: client 2, until: client 1 after_granted}",
-                    f"{{on: client 1 after_granted, do: crash, target: node {3 if nodes > 1 else 1}, for: 2s}}"],
-     {"ttl": "1500ms", "hold": "500ms"}),
+     lambda lock: [*split(lock), SECOND_COMES_LATER,
+                   f"{{on: client 1 after_granted, do: crash, target: {decider(lock)}, for: {2 * lock.ttl}ms}}"],
+     {"ttl": 1500, "hold": 500}),
     ("failover", "failover to a replica that is behind",
      "The replica that takes over from the node that decides is a second behind.",
-     decides("{on: client 1 before_write, do: failover, target: NODE, lag: 1s}"), {"ttl": "5s"}),
+     of_redis(decides("{on: client 1 before_write, do: failover, target: NODE, lag: 1s}")), {"ttl": HELD, "delay": ASKS}),
     ("holder-cut-off", "holder cut off from every node",
      "Client 1 reaches no node from its grant on, is told when its lease ends, and leaves.",
-     lambda nodes: ["{at: 0s, do: pause, target: client 2, until: client 1 after_granted}",
+     lambda lock: [SECOND_COMES_LATER,
                     "{on: client 1 after_granted, do: partition, to: nodes, mode: hold, until: client 2 after_release}"],
-     {"hold": "3s", "clients": "on_lost: leave"}),
+     {"hold": 3000, "clients": "on_lost: leave"}),
     ("minority-cut-off", "minority of the nodes cut off",
-     "Nobody reaches two of the five nodes.",
-     several("{at: 0s, do: partition, shape: minority, mode: hold}"), {"sections": "3"}),
+     "Nobody reaches two of the five nodes, the master among them where there is one, once client 1 has the lock.",
+     several("{on: client 1 after_granted, do: partition, from: clients, to: nodes 1-2, mode: hold}"), {"sections": 3}),
     ("ring", "each client sees another majority",
      "Each client reaches three of the five nodes, each three others.",
-     several("{at: 0s, do: partition, shape: ring, mode: refuse}"), {"count": "5"}),
+     several("{at: 0s, do: partition, shape: ring, mode: refuse}"), {"count": 5}),
     ("bridge", "two halves with one node in common",
      "Two halves of the clients reach two halves of the nodes and share the one in the middle.",
-     several("{at: 0s, do: partition, shape: bridge, mode: refuse}"), {"count": "4"}),
+     several("{at: 0s, do: partition, shape: bridge, mode: refuse}"), {"count": 4}),
     ("lost-reply", "lost reply",
      "A majority sets the key and its replies to client 1 are lost.",
-     lambda nodes: ["{at: 0s, do: pause, target: client 2, until: client 1 after_granted}",
-                    *(f"{{on: node {node} set from client 1, do: lose_reply}}" for node in range(1, nodes // 2 + 2)),
-                    "{on: client 1 before_release, do: pause, until: client 2 before_replies}"], {"hold": "150ms", "ttl": "2s"}),
+     lambda lock: [SECOND_COMES_LATER,
+                    *(f"{{on: node {node} set from client 1, do: lose_reply}}" for node in range(1, majority(lock) + 1)),
+                    "{on: client 1 before_release, do: pause, until: client 2 before_replies}"], {"hold": 150, "ttl": 2000}),
     ("late-request", "late request",
      "The first command of client 1 reaches one node 800 ms late.",
-     lambda nodes: ["{at: 0s, do: pause, target: client 2, until: client 1 after_granted}",
+     lambda lock: [SECOND_COMES_LATER,
                     "{on: node 1 before set from client 1, do: delay_command, delay: 800ms}",
-                    "{on: client 1 before_release, do: pause, until: client 2 before_replies}"], {"hold": "150ms", "ttl": "3s"}),
+                    "{on: client 1 before_release, do: pause, until: client 2 before_replies}"], {"hold": 150, "ttl": 3000}),
     ("holder-dies", "holder dies",
      "Client 1 dies when it has been granted the lock.",
-     lambda nodes: ["{at: 0s, do: pause, target: client 2, until: client 1 after_granted}",
+     lambda lock: [SECOND_COMES_LATER,
                     "{on: client 1 after_granted, do: kill}"], {}),
 ]
 
@@ -107,7 +138,8 @@ source: 'docs/DEBATE.md, made by `make debate`'
 lock: {{{lock}, ttl: {ttl}, node_timeout: 300ms, retry: {{count: 3, delay: {delay}, jitter: 50ms}}}}
 nodes: {{count: {nodes}}}
 clients: {{count: {count}, sections: {sections}, hold: {hold}{clients}}}
-{store}duration: 20s
+{store}duration: {duration}
+bound: {bound}
 faults:
 {faults}expect:
   exclusion: pass
@@ -122,15 +154,12 @@ faults:
 def cell(fault, lock):
     """The name and the text of a cell's scenario, before anything is expected but passes; None where there is none."""
     name, _, about, faults, keys = fault
-    column, _, words, store, nodes = lock
-    lines = faults(nodes)
+    lines = faults(lock)
     if lines is None:
         return None
-    name = f"{name}-{column}"
-    # A grant with a fence takes a round more.
-    ttl = keys.get("ttl", "2s" if "fenced" in words else "1s")
-    clients = f", {keys['clients']}" if "clients" in keys else ""
-    return name, SCENARIO.format(name=name, about=about, lock=words, ttl=ttl, nodes=nodes, delay=keys.get("delay", "50ms"), hold=keys.get("hold", "20ms"),
-                                 count=keys.get("count", "2"), sections=keys.get("sections", "1"), clients=clients,
-                                 store=f"store: {{{store}}}\n" if store else "",
-                                 faults="".join(f"  - {line}\n" for line in lines))
+    name = f"{name}-{lock.column}"
+    return name, SCENARIO.format(name=name, about=about, lock=lock.words, ttl=f"{max(keys.get('ttl', 0), lock.ttl)}ms", nodes=lock.nodes,
+                                 hold=f"{keys.get('hold', 20) * lock.ttl // 1000}ms", count=keys.get("count", 2),
+                                 sections=keys.get("sections", 1), clients=f", {keys['clients']}" if "clients" in keys else "",
+                                 delay=keys.get("delay", "50ms"), store=f"store: {{{lock.store}}}\n" if lock.store else "",
+                                 duration=lock.duration, bound=lock.bound, faults="".join(f"  - {line}\n" for line in lines))
