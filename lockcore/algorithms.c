@@ -11,7 +11,8 @@
     X(redlock)                                                                                     \
     X(fenced_redlock)                                                                              \
     X(chubby)                                                                                      \
-    X(chubby_no_delay)
+    X(chubby_no_delay)                                                                             \
+    X(sql)
 
 /* Wrong on purpose, for judging the harness: the installed library is built without them. */
 #ifdef LOCKCORE_SOUND_ONLY
@@ -38,7 +39,10 @@
     X(wrong_setnx_expire)                                                                          \
     X(wrong_spins)                                                                                 \
     X(wrong_chubby_ignores_jeopardy)                                                               \
-    X(wrong_chubby_lease_from_reply)
+    X(wrong_chubby_lease_from_reply)                                                               \
+    X(wrong_sql_release_any)                                                                       \
+    X(wrong_sql_app_clock)                                                                         \
+    X(wrong_sql_early_now)
 #endif
 
 #define ALGORITHM_MAP(X) SOUND_MAP(X) WRONG_MAP(X)

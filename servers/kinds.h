@@ -7,7 +7,8 @@
  * in the table of each. */
 #define SERVER_KIND_MAP(X)                                                                         \
     X(redis)                                                                                       \
-    X(chubby)
+    X(chubby)                                                                                      \
+    X(sql)
 
 enum server_kind_number {
 #define X(name) SERVER_KIND_##name,

@@ -53,6 +53,18 @@ static int64_t retry_delay_ns(const struct step *step)
     return config->retry_delay_ns + jitter_ns;
 }
 
+/* Put a question to all nodes, with the number of the rule where there is one. */
+static void ask_all(const struct step *step, uint32_t kind)
+{
+    struct lock *lock = step->lock;
+    int64_t fence = lock->fence;
+    if (step->rules->number != NULL) {
+        lock->fence = step->rules->number(step->event);
+    }
+    round_ask(lock, kind, step->event->now_ns, step->effects);
+    lock->fence = fence;
+}
+
 /* "It tries to acquire the lock in all the N instances", to all at once. */
 static void attempt_begin(const struct step *step)
 {
@@ -62,7 +74,7 @@ static void attempt_begin(const struct step *step)
     lock->value = RULE(step, value)(step->event);
     lock->fence = 0;
     lock->start_ns = RULE(step, clock_ns)(step->event);
-    round_ask(lock, RULE(step, set_kind), step->event->now_ns, step->effects);
+    ask_all(step, RULE(step, set_kind));
 }
 
 /* While old releases fill all their slots no new attempt begins: what it leaves behind could not
@@ -205,7 +217,7 @@ static void extend(const struct step *step)
     }
     lock_move(lock, LOCK_STATE_EXTENDING);
     lock->start_ns = RULE(step, clock_ns)(step->event);
-    round_ask(lock, RULE(step, extend_kind), step->event->now_ns, step->effects);
+    ask_all(step, RULE(step, extend_kind));
 }
 
 static void release(const struct step *step)

@@ -18,10 +18,10 @@
 
 /* 0 and NULL: as in the documentation. */
 struct redlock_rules {
-    enum redis_command set_kind;     /* takes the key on a node; else REDIS_SET */
-    enum redis_command raise_kind;   /* writes the fence back; else there is no fence */
-    enum redis_command extend_kind;  /* gives our key a new ttl; else REDIS_COMPARE_EXPIRE */
-    enum redis_command release_kind; /* deletes our key; else REDIS_COMPARE_DELETE */
+    uint32_t set_kind;     /* takes the key on a node; else REDIS_SET */
+    uint32_t raise_kind;   /* writes the fence back; else the set's own number is the fence */
+    uint32_t extend_kind;  /* gives our key a new ttl; else REDIS_COMPARE_EXPIRE */
+    uint32_t release_kind; /* deletes our key; else REDIS_COMPARE_DELETE */
     /* What the application is told of a release that a majority has not confirmed in time; else
      * LOCK_TOLD_UNKNOWN. */
     enum lock_told release_unanswered;
@@ -30,6 +30,8 @@ struct redlock_rules {
     struct lock_value (*value)(const struct lock_event *event);
     /* The clock by which the time of an attempt is measured. */
     int64_t (*clock_ns)(const struct lock_event *event);
+    /* The number that sets and extensions carry; else the fence. */
+    int64_t (*number)(const struct lock_event *event);
     /* What a node's answer to set_kind says; may ask it for more. */
     enum lock_answer (*set_answer)(const struct lock *lock, const struct lock_event *event,
                                    struct lock_effects *effects);

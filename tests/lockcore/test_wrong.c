@@ -162,7 +162,7 @@ Test(wrong, every_wrong_lock_has_its_transcript_and_its_source)
         cr_assert(lock_algorithm_find(algorithm->name, &found));
         cr_assert_eq(found, i);
     }
-    cr_assert_eq(wrong_count, 21);
+    cr_assert_eq(wrong_count, 24);
     lock_algorithm_index index;
     cr_assert(!lock_algorithm_find("redlok", &index));
 }
@@ -197,4 +197,32 @@ Test(wrong, chubby_lease_from_reply_counts_what_a_keepalive_waited_twice)
                "send 0 keep-alive v1; wake 8649ms\n"
                "7600ms reply 0 17500 => tell renewed v1 validity 17323ms until 24923ms; "
                "send 0 keep-alive v1; wake 23673ms\n");
+}
+
+Test(wrong, sql_release_any_does_not_ask_whose_row_it_is)
+{
+    struct lock_config config = player_config("wrong/sql-release-any", 1);
+    play_wrong(
+        &config, "sql",
+        "0ms acquire   => send 0 insert v1 10000ms; wake 50ms\n"
+        "1ms reply 0 7 => tell granted v1 validity 9897ms until 9898ms fence 7; wake 9898ms\n"
+        "1s release    => send 0 delete-any v1; wake 1050ms\n");
+}
+
+Test(wrong, sql_app_clock_sends_the_time_of_its_own_clock)
+{
+    struct lock_config config = player_config("wrong/sql-app-clock", 1);
+    play_wrong(&config, "sql",
+               "0ms wall 5s\n"
+               "0ms acquire => send 0 insert-at v1 10000ms fence 5000; wake 50ms\n");
+}
+
+Test(wrong, sql_early_now_asks_for_the_time_and_takes_an_old_row_for_fresh)
+{
+    struct lock_config config = player_config("wrong/sql-early-now", 1);
+    play_wrong(&config, "sql",
+               "0ms acquire       => send 0 clock v1; wake 50ms\n"
+               "1ms reply 0 5000  => send 0 insert-at v1 10000ms fence 5000\n"
+               "40ms reply 0 7    => tell granted v1 validity 9898ms until 9938ms fence 7; "
+               "wake 9938ms\n");
 }

@@ -1,0 +1,282 @@
+/* rows.c: a database as locks see it: one row a name, a sequence, and its own clock. */
+#include "lockcore/sql/sql.h"
+#include "servers/server.h"
+
+#include "base/assert.h"
+#include "base/duration.h"
+
+#include <string.h>
+
+/*
+ * PostgreSQL with its defaults (fsync, synchronous_commit): what was answered survives a crash and
+ * a power cut. A row is over when a statement finds it so; until then it stands in the table.
+ */
+struct row {
+    bool present;
+    bool told_over; /* that its end has come is recorded */
+    struct lock_value owner;
+    int64_t
+        until_ms; /* as the statement wrote it: by the database's clock, or the time it brought */
+    int64_t sound_ns; /* its end in true time, if all clocks are sound: tells the cause */
+};
+
+struct table {
+    const struct lock_dialect *dialect; /* constant data: the same in every copy */
+    int64_t fences;                     /* the sequence */
+    uint32_t resource_count;
+    struct row rows[];
+};
+
+static size_t table_bytes(const struct server_shape *shape)
+{
+    return sizeof(struct table) + shape->resource_count * sizeof(struct row);
+}
+
+static uint32_t table_wakes(const struct server_shape *shape)
+{
+    return shape->resource_count;
+}
+
+static void table_init(void *state, const struct server_shape *shape)
+{
+    struct table *table = state;
+    memset(table, 0, table_bytes(shape));
+    table->dialect = shape->dialect;
+    table->resource_count = shape->resource_count;
+}
+
+/* The first moment of the database's clock that is not before the row's end. */
+static int64_t row_end_ns(const struct row *row)
+{
+    return row->until_ms * NS_PER_MS;
+}
+
+static int64_t clock_ms(const struct server_door *door)
+{
+    return clock_local(&door->nodes[0].wall, door->true_ns) / NS_PER_MS;
+}
+
+static void row_arm(struct table *table, uint32_t resource, struct server_door *door)
+{
+    const struct row *row = &table->rows[resource];
+    int64_t true_ns = TIME_NEVER;
+    if (row->present && !row->told_over) {
+        true_ns = clock_true(&door->nodes[0].wall, row_end_ns(row));
+        true_ns = true_ns < door->true_ns ? door->true_ns : true_ns;
+    }
+    door->arm(door, resource, true_ns);
+}
+
+/* Its time is up by the database's clock: whoever asks next may have it. */
+static void row_over(struct table *table, uint32_t resource, struct server_door *door)
+{
+    struct row *row = &table->rows[resource];
+    const struct server_node *node = &door->nodes[0];
+    struct history_event event = server_key_event(HISTORY_KEY_EXPIRED, 0, resource);
+    memcpy(event.owner.bytes, row->owner.bytes, sizeof event.owner.bytes);
+    event.flags |= HISTORY_HAS_OWNER;
+    int64_t off_ns = door->true_ns - row->sound_ns;
+    event.cause = CAUSE_TTL;
+    if (off_ns < -2 * NS_PER_MS || off_ns > 2 * NS_PER_MS) {
+        bool jumped = node->jump_fault != HISTORY_NO_FAULT;
+        event.cause = jumped ? CAUSE_CLOCK_JUMP : CAUSE_CLOCK_RATE;
+        event.fault = jumped ? node->jump_fault : node->rate_fault;
+    }
+    row->told_over = true;
+    door->arm(door, resource, TIME_NEVER);
+    (void)door->record(door, &event);
+}
+
+static void table_wake(void *state, uint32_t wake, struct server_door *door)
+{
+    struct table *table = state;
+    ASSERT(table->rows[wake].present && !table->rows[wake].told_over);
+    row_over(table, wake, door);
+}
+
+static void table_bent(void *state, uint32_t node, struct server_door *door)
+{
+    struct table *table = state;
+    (void)node;
+    for (uint32_t i = 0; i < table->resource_count; i++) {
+        row_arm(table, i, door);
+    }
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+/* One statement at its row. */
+struct call {
+    struct table *table;
+    struct row *row;
+    const struct server_ask *ask;
+    struct server_door *door;
+    int64_t now_ms; /* by the database's clock, or the time that the statement brings */
+    bool ours;
+};
+
+static void done(const struct call *call, enum history_f f, struct lock_reply reply,
+                 const struct row *before)
+{
+    const struct server_ask *ask = call->ask;
+    struct history_event event = server_key_event(f, 0, ask->resource);
+    event.process = (int32_t)ask->client;
+    memcpy(event.command, lock_dialect_row(call->table->dialect, ask->command.kind)->name,
+           sizeof event.command);
+    event.sent_ns = ask->sent_ns;
+    memcpy(event.value.bytes, ask->command.value.bytes, sizeof event.value.bytes);
+    event.flags |= HISTORY_HAS_SENT | HISTORY_HAS_VALUE;
+    if (before->present && !before->told_over) {
+        memcpy(event.owner.bytes, before->owner.bytes, sizeof event.owner.bytes);
+        event.flags |= HISTORY_HAS_OWNER;
+    }
+    if (f == HISTORY_KEY_SET || f == HISTORY_KEY_EXTENDED) {
+        event.until_ns = clock_true(&call->door->nodes[0].wall, row_end_ns(call->row));
+        event.ttl_ns = ask->command.ttl_ms * NS_PER_MS;
+        event.flags |= HISTORY_HAS_UNTIL | HISTORY_HAS_TTL;
+    }
+    if (f == HISTORY_KEY_DELETED) {
+        event.cause = call->ours ? CAUSE_RELEASED : CAUSE_FOREIGN;
+    }
+    if (reply.type == LOCK_REPLY_NUMBER) {
+        event.fence = reply.number;
+        event.flags |= HISTORY_HAS_FENCE;
+    }
+    call->door->answer(call->door, ask, reply, call->door->record(call->door, &event));
+}
+
+static void row_write(const struct call *call)
+{
+    const struct lock_command *command = &call->ask->command;
+    struct row *row = call->row;
+    row->present = true;
+    row->told_over = false;
+    row->owner = command->value;
+    row->until_ms = call->now_ms + command->ttl_ms;
+    row->sound_ns = call->door->true_ns + (row->until_ms - clock_ms(call->door)) * NS_PER_MS;
+    row_arm(call->table, call->ask->resource, call->door);
+}
+
+/* A sequence moves on whether the row was written or not. */
+static void insert(const struct call *call)
+{
+    struct row before = *call->row;
+    int64_t fence = ++call->table->fences;
+    if (before.present && before.until_ms > call->now_ms) {
+        done(call, HISTORY_KEY_REFUSED, (struct lock_reply){.type = LOCK_REPLY_NO}, &before);
+        return;
+    }
+    row_write(call);
+    done(call, HISTORY_KEY_SET, (struct lock_reply){.type = LOCK_REPLY_NUMBER, .number = fence},
+         &before);
+}
+
+static void update(const struct call *call)
+{
+    struct row before = *call->row;
+    if (!call->ours || before.until_ms <= call->now_ms) {
+        done(call, HISTORY_KEY_KEPT, (struct lock_reply){.type = LOCK_REPLY_NO}, &before);
+        return;
+    }
+    row_write(call);
+    done(call, HISTORY_KEY_EXTENDED, (struct lock_reply){.type = LOCK_REPLY_YES}, &before);
+}
+
+/* Nobody's key goes with a row that is over. */
+static void remove_row(const struct call *call, bool allowed)
+{
+    struct row before = *call->row;
+    if (!allowed) {
+        done(call, HISTORY_KEY_KEPT, (struct lock_reply){.type = LOCK_REPLY_NO}, &before);
+        return;
+    }
+    memset(call->row, 0, sizeof *call->row);
+    row_arm(call->table, call->ask->resource, call->door);
+    done(call, before.told_over ? HISTORY_KEY_KEPT : HISTORY_KEY_DELETED,
+         (struct lock_reply){.type = LOCK_REPLY_YES}, &before);
+}
+
+static void table_ask(void *state, const struct server_ask *ask, struct server_door *door)
+{
+    struct table *table = state;
+    struct row *row = &table->rows[ask->resource];
+    enum sql_statement kind = (enum sql_statement)ask->command.kind;
+    bool brings = kind == SQL_INSERT_AT || kind == SQL_UPDATE_AT;
+    bool ours = row->present && memcmp(&row->owner, &ask->command.value, sizeof row->owner) == 0;
+    struct call call = {table, row, ask, door, brings ? ask->command.number : clock_ms(door), ours};
+    if (row->present && !row->told_over && clock_ms(door) >= row->until_ms) {
+        row_over(table, ask->resource, door);
+    }
+    switch (kind) {
+    case SQL_INSERT:
+    case SQL_INSERT_AT:
+        insert(&call);
+        return;
+    case SQL_UPDATE:
+    case SQL_UPDATE_AT:
+        update(&call);
+        return;
+    case SQL_DELETE:
+        remove_row(&call, ours && row->until_ms > call.now_ms);
+        return;
+    case SQL_DELETE_ANY:
+        remove_row(&call, row->present);
+        return;
+    case SQL_CLOCK:
+        door->answer(door, ask,
+                     (struct lock_reply){.type = LOCK_REPLY_NUMBER, .number = clock_ms(door)},
+                     SERVER_NO_EVENT);
+        return;
+    case SQL_NONE:
+    case SQL_STATEMENTS:
+        break;
+    }
+    UNREACHABLE();
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static uint32_t table_unsynced(void *state, uint32_t node, struct server_door *door)
+{
+    (void)state;
+    (void)node;
+    (void)door;
+    return 0;
+}
+
+static uint32_t table_stop(void *state, const struct server_turn *turn, enum server_stop how,
+                           uint32_t kept, struct server_door *door)
+{
+    (void)state;
+    (void)turn;
+    (void)how;
+    (void)kept;
+    (void)door;
+    return 0;
+}
+
+static void table_start(void *state, const struct server_turn *turn, struct server_door *door)
+{
+    (void)state;
+    (void)turn;
+    (void)door;
+}
+
+static const struct server_model model = {
+    .bytes = table_bytes,
+    .wakes = table_wakes,
+    .init = table_init,
+    .ask = table_ask,
+    .wake = table_wake,
+    .bent = table_bent,
+    .unsynced = table_unsynced,
+    .stop = table_stop,
+    .start = table_start,
+};
+
+const struct server_kind server_kind_sql = {
+    .name = "sql",
+    .dialect = &sql_dialect,
+    .model = &model,
+    .one_store = true,
+};
