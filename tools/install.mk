@@ -30,7 +30,7 @@ $(BUILD)/install/algorithms.o: lockcore/algorithms.c
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_ALL) -DLOCKCORE_SOUND_ONLY -MMD -MP -c $< -o $@
 
-LIBRARY_SOURCES = $(filter-out lockcore/algorithms.c lockcore/redis/wrong/%,$(call sources,lockcore)) \
+LIBRARY_SOURCES = $(filter-out lockcore/algorithms.c $(wildcard lockcore/*/wrong/*.c),$(call sources,lockcore)) \
                   $(call sources,base)
 LIBRARY_OBJECTS = $(BUILD)/install/algorithms.o $(call objects,$(LIBRARY_SOURCES))
 LIBRARY_LINK    = $(shell pkg-config --libs hiredis libuv)
