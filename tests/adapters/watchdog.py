@@ -24,7 +24,7 @@ CREATES = Script(EXTEND.text.replace("return 0", "redis.call('set',KEYS[1],ARGV[
 class Held:
     def __init__(self, resource, value, ttl_s):
         self.resource, self.value, self.ttl_s, self.key = resource, value, ttl_s, "lock:" + resource
-        self.renewal, self.alarm, self.lost, self.until = None, None, False, 0.0
+        self.renewal, self.alarm, self.lost, self.over, self.until = None, None, False, False, 0.0
 
 
 class Watchdog:
@@ -110,7 +110,7 @@ class Watchdog:
     def renewed(self, held, asked, done):
         if bug("renew-dies-at-the-first-error") and not done.broken and not isinstance(done.reply, Refusal):
             held.renewal = self.loop.at(asked + self.every_s, lambda: self.renew(held))
-        if held.lost:
+        if held.lost or held.over:
             return
         if done.reply == 1 or (bug("error-renews") and isinstance(done.reply, Refusal)):
             now = time.monotonic() if bug("renew-counts-from-the-reply") else asked
@@ -135,6 +135,7 @@ class Watchdog:
     def stops(self, held):
         self.loop.cancel(held.alarm)
         if not bug("renew-after-release"):
+            held.over = True  # the answer to a renewal may still be on its way
             self.loop.cancel(held.renewal)
 
     # ---- the end -------------------------------------------------------------------------------
