@@ -298,6 +298,21 @@ static inline bool plain_kept_to_its_ttl(const struct plain_history *h, size_t r
     return false;
 }
 
+/* "The first release of this grant": was an earlier one answered, up to event `last`? */
+static inline bool plain_released_before(const struct plain_history *h, size_t grant, size_t last)
+{
+    const struct history_event *e = &h->events[last];
+    for (size_t i = grant + 1; i < last; i++) {
+        const struct history_event *other = &h->events[i];
+        if (other->kind == HISTORY_OP && other->f == HISTORY_RELEASE &&
+            other->type != HISTORY_INVOKE && other->process == e->process &&
+            other->resource == e->resource) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Did this grant's key on this node go and come again by a set, up to event `last`? */
 static inline bool plain_remade(const struct plain_history *h, size_t last, int32_t node,
                                 const struct history_event *grant)
@@ -366,6 +381,7 @@ static inline bool plain_untrue(const struct plain_history *h, size_t i)
     if (plain_is(e, HISTORY_RELEASE, HISTORY_FAIL)) {
         size_t grant = plain_grant_of(h, i);
         return grant < h->count && plain_holding(h, i, grant) >= majority &&
+               !plain_released_before(h, grant, i) &&
                !plain_touched(h, e->process, plain_invoke_of(h, i), i);
     }
     if (plain_is(e, HISTORY_ACQUIRE, HISTORY_FAIL)) {
