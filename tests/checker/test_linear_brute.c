@@ -136,14 +136,19 @@ static bool agrees(const struct kind *kind, const struct sample *sample, enum li
     wanted = sample->count == 0 ? VERDICT_SKIPPED : wanted;
     struct linear_result steps = judge(kind, sample, engine, AS_STEPS, dice);
     struct linear_result result = judge(kind, sample, engine, WITH_LOG, dice);
-    bool agreed = result.verdict == wanted &&
+    /* Tokens are not searched. */
+    enum linear_engine other = kind->rules.model == BRUTE_TOKENS ? engine : LINEAR_ENGINE_NARROW;
+    struct random_stream same = *dice;
+    struct linear_result narrow = judge(kind, sample, other, WITH_LOG, &same);
+    bool agreed = result.verdict == wanted && narrow.verdict == wanted &&
                   (steps.again ? steps.verdict == VERDICT_UNKNOWN : steps.verdict == wanted) &&
                   says_possible(kind, sample, &steps, dice) &&
                   says_possible(kind, sample, &result, dice);
     if (!agreed && getenv("PICKLOCK_TELL") != NULL) {
-        fprintf(stderr, "wanted %s; steps %s, again %d, %llu possible; whole %s\n",
+        fprintf(stderr, "wanted %s; steps %s, again %d, %llu possible; whole %s, narrow %s\n",
                 verdict_name(wanted), verdict_name((enum verdict)steps.verdict), steps.again,
-                (unsigned long long)steps.possible, verdict_name((enum verdict)result.verdict));
+                (unsigned long long)steps.possible, verdict_name((enum verdict)result.verdict),
+                verdict_name((enum verdict)narrow.verdict));
     }
     return agreed;
 }
@@ -381,3 +386,7 @@ LOOKED_AT(reentrant_fenced, .plain = true,
           .rules = {.model = BRUTE_REENTRANT_FENCED, .strong = true, .not_held = true})
 LOOKED_AT(fenced, .values = true, .reuse = 30,
           .rules = {.model = BRUTE_FENCED, .strong = true, .not_held = true})
+LOOKED_AT(refreshed_reuse, .values = true, .reuse = 40, .extends = 10,
+          .rules = {.model = BRUTE_LEASE_REFRESHED, .strong = true})
+LOOKED_AT(exact_reuse, .values = true, .reuse = 40, .extends = 15,
+          .rules = {.model = BRUTE_LEASE_EXACT, .strong = true, .ttl_low = 4, .ttl_high = 5})

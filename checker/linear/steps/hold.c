@@ -9,6 +9,7 @@
 bool stream_judges(const struct linear *linear)
 {
     if (linear->options.engine == LINEAR_ENGINE_FRONTIER ||
+        linear->options.engine == LINEAR_ENGINE_NARROW ||
         linear->options.engine == LINEAR_ENGINE_WHOLE) {
         return false;
     }

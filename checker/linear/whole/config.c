@@ -4,7 +4,10 @@
 #include "base/arena.h"
 #include "base/assert.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+enum { STATE_CLASSES = 256 };
 
 static uint64_t stir(uint64_t hash, uint64_t word)
 {
@@ -129,32 +132,62 @@ static uint64_t config_cost(const struct config_set *set, const struct config *c
     return 4096 * cost + 4095 - (placed < 4095 ? placed : 4095);
 }
 
-void config_set_narrow(struct config_set *set, uint32_t width)
+/* Where it stands among the others. */
+struct standing {
+    uint64_t cost;
+    uint32_t at;
+    uint32_t rank; /* among those in its state */
+};
+
+static int compare_cost(const void *left, const void *right)
 {
-    enum { CLASSES = 64 };
-    uint32_t counts[CLASSES] = {0};
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < set->count; i++) {
-        uint64_t cost = config_cost(set, config_at(set, i)) / 4096;
-        least = cost < least ? cost : least;
+    const struct standing *a = left;
+    const struct standing *b = right;
+    return a->cost != b->cost ? (a->cost < b->cost ? -1 : 1) : (a->at > b->at) - (a->at < b->at);
+}
+
+static int compare_rank(const void *left, const void *right)
+{
+    const struct standing *a = left;
+    const struct standing *b = right;
+    return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : compare_cost(left, right);
+}
+
+static uint32_t state_class(const struct config_set *set, const struct config *config)
+{
+    uint64_t hash = (uint64_t)config->state.end;
+    for (uint32_t i = 0; i < set->holders; i++) {
+        hash = stir(hash, config->state.holders[i]);
     }
-    for (uint32_t i = 0; i < set->count; i++) {
-        uint64_t class = config_cost(set, config_at(set, i)) / 4096 - least;
-        counts[class < CLASSES ? class : CLASSES - 1]++;
-    }
-    uint32_t last = 0; /* the class that is kept in part */
-    uint32_t before = 0;
-    while (last + 1 < CLASSES && before + counts[last] < width) {
-        before += counts[last++];
-    }
-    for (uint32_t i = 0, kept = 0; i < set->count; i++) {
+    return (uint32_t)(table_mix(hash) % STATE_CLASSES);
+}
+
+bool config_set_narrow(struct config_set *set, uint32_t width)
+{
+    uint32_t seen[STATE_CLASSES] = {0};
+    uint32_t alive = 0;
+    struct standing *list = memory_resize(NULL, ((size_t)set->count + 1) * sizeof *list);
+    for (uint32_t i = 0; i < set->count && list != NULL; i++) {
         struct config *config = config_at(set, i);
-        uint64_t class = config_cost(set, config) / 4096 - least;
-        class = class < CLASSES ? class : CLASSES - 1;
-        bool keep = class < last || (class == last && before + kept < width);
-        kept += class == last && keep ? 1 : 0;
-        config->life = keep ? config->life : CONFIG_DEAD;
+        if (config->life != CONFIG_DEAD) {
+            list[alive++] = (struct standing){.cost = config_cost(set, config), .at = i};
+        }
     }
+    bool narrows = alive > width;
+    if (narrows) {
+        qsort(list, alive, sizeof *list, compare_cost);
+    }
+    for (uint32_t i = 0; i < alive && narrows; i++) {
+        list[i].rank = seen[state_class(set, config_at(set, list[i].at))]++;
+    }
+    if (narrows) {
+        qsort(list, alive, sizeof *list, compare_rank);
+    }
+    for (uint32_t i = width; i < alive; i++) {
+        config_at(set, list[i].at)->life = CONFIG_DEAD;
+    }
+    memory_release(list);
+    return narrows;
 }
 
 void config_set_clear(struct config_set *set)

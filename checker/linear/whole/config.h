@@ -48,8 +48,9 @@ static inline struct config *config_at(const struct config_set *set, uint32_t i)
  * was written, or UINT32_MAX. False at the memory limit.
  */
 bool config_set_put(struct config_set *set, const struct config *config, uint32_t *at);
-/* Keep `width` configurations, those that used the least. */
-void config_set_narrow(struct config_set *set, uint32_t width);
+/* Keep `width` configurations: in turn of each state of the lock the one that used the least. False
+ * if there are no more than that, or no memory for choosing: then all are kept. */
+bool config_set_narrow(struct config_set *set, uint32_t width);
 void config_set_clear(struct config_set *set);
 void config_set_release(struct config_set *set);
 

@@ -51,6 +51,7 @@ static void look_at_clock(struct frontier *frontier)
 {
     const struct linear_options *options = frontier->whole->options;
     frontier->steps++;
+    frontier->budget--;
     if (options->stop != NULL && frontier->steps % STEPS_BETWEEN_LOOKS == 0 &&
         options->stop(options->stop_context)) {
         frontier->exhausted = true;
@@ -80,9 +81,12 @@ static bool may_wait(const struct frontier *frontier, uint32_t at, uint32_t due)
 static void settle_one(struct frontier *frontier, uint32_t at, uint32_t due, const uint64_t *kept,
                        uint32_t *first_open)
 {
-    if (is_placed(config_at(&frontier->now, at), due)) {
+    bool placed = is_placed(config_at(&frontier->now, at), due);
+    if (placed || is_loose(frontier, due)) {
         frontier_copy(frontier, config_at(&frontier->now, at));
         put_next(frontier, kept);
+    }
+    if (placed) {
         return;
     }
     if (frontier->rules.options->model == LINEAR_LEASE && frontier_try_expire(frontier, at)) {
@@ -101,6 +105,14 @@ static void settle_one(struct frontier *frontier, uint32_t at, uint32_t due, con
     if (!happens || frontier->way == FRONTIER_FULL || may_wait(frontier, at, due)) {
         frontier_expand(frontier, at, due, first_open);
     }
+}
+
+/* Enough was looked at: what was found first took the fewest detours. */
+static bool is_enough(const struct frontier *frontier, uint32_t looked_at)
+{
+    uint64_t width = frontier->width;
+    return (looked_at > 4 * width && frontier->next.count >= width) || looked_at > 64 * width ||
+           frontier->budget == 0;
 }
 
 /* The operation in `due` returns: keep what follows from placing it by now. */
@@ -129,28 +141,33 @@ static void settle_return(struct frontier *frontier, uint32_t due)
         uint32_t at = first_open++;
         struct config *config = config_at(&frontier->now, at);
         if (config->life == CONFIG_OPEN) {
+            if (is_enough(frontier, first_open)) {
+                frontier->narrowed = true;
+                break;
+            }
             config->life = CONFIG_EXPANDED;
             look_at_clock(frontier);
             settle_one(frontier, at, due, kept, &first_open);
         }
     }
     memcpy(frontier->slots_used, kept, frontier->slot_words * sizeof *kept);
+    for (uint32_t w = 0; w < frontier->slot_words; w++) {
+        frontier->loose[w] &= kept[w];
+    }
     swap_sets(frontier);
     if (frontier->now.count > frontier->whole->frontier_peak) {
         frontier->whole->frontier_peak = frontier->now.count;
     }
-    if (frontier->now.count > frontier->width) {
-        config_set_narrow(&frontier->now, frontier->width);
+    if (frontier->now.count > frontier->width &&
+        config_set_narrow(&frontier->now, frontier->width)) {
         frontier->narrowed = true;
     }
 }
 
 /* What he holds is held by a ghost from now on, or by nobody if nobody can see it. Returns how many
  * of his releases are left. */
-static uint32_t retire_holder(const struct someone *who, uint32_t identity, uint32_t used_frees,
-                              struct lock_state *state)
+static uint32_t retire_holder(uint32_t frees, uint32_t identity, struct lock_state *state)
 {
-    uint32_t frees = who->called[UNKNOWN_FREE] - used_frees;
     while (state_is_held_by(state, identity)) {
         uint32_t depth = state->depth == 0 ? 1 : state->depth;
         bool ends = frees >= depth;
@@ -171,16 +188,22 @@ static void retire(struct frontier *frontier, uint32_t owner)
     bool silent = frontier->rules.options->model == LINEAR_LEASE_REFRESHED;
     uint32_t most = all_takes < all_frees || silent ? all_takes : all_frees;
     most = frontier->observed ? most : 0;
+    bool now_or_never = is_exact(frontier) && !frontier->observed;
     config_set_clear(&frontier->next);
     for (uint32_t i = 0; i < frontier->now.count && !frontier->exhausted; i++) {
         if (config_at(&frontier->now, i)->life == CONFIG_DEAD) {
             continue;
         }
+        if (now_or_never && frontier_try_unknown(frontier, i, who->track, UNKNOWN_FREE)) {
+            frontier->scratch->words[word] = frontier->scratch->words[word + 1] = 0;
+            frontier_put(frontier, &frontier->next, NULL);
+        }
         frontier_copy(frontier, config_at(&frontier->now, i));
         struct config *config = frontier->scratch;
         uint32_t used_takes = (uint32_t)config->words[word];
         uint32_t used_frees = (uint32_t)(config->words[word] >> 32);
-        uint32_t frees = retire_holder(who, owner + 1, used_frees, &config->state);
+        uint32_t frees = now_or_never ? 0 : all_frees - used_frees;
+        frees = retire_holder(frees, owner + 1, &config->state);
         uint32_t takes = all_takes - used_takes;
         uint32_t left = takes < frees || silent ? takes : frees;
         config->spent += most > left ? most - left : 0;
@@ -189,7 +212,14 @@ static void retire(struct frontier *frontier, uint32_t owner)
         frontier_put(frontier, &frontier->next, NULL);
     }
     frontier->ghosts += most;
-    frontier->eternals += frontier->observed ? all_takes : 0;
+    for (uint32_t i = 0; i < all_takes && frontier->observed; i++) {
+        uint32_t at = frontier->eternals++;
+        int64_t called = frontier->unknown_calls[who->first[UNKNOWN_TAKE] + i];
+        for (; at > 0 && frontier->eternal_calls[at - 1] > called; at--) {
+            frontier->eternal_calls[at] = frontier->eternal_calls[at - 1];
+        }
+        frontier->eternal_calls[at] = called;
+    }
     swap_sets(frontier);
     frontier->track_owner[who->track] = NO_TRACK;
     who->track = NO_TRACK;
@@ -242,127 +272,35 @@ static void count_event(struct frontier *frontier, uint32_t operation)
     struct someone *who = &frontier->someone[frontier->owners[operation]];
     ASSERT(who->left > 0);
     who->left--;
-    if (is_over(who)) {
+    if (is_over(frontier, who)) {
         retire(frontier, frontier->owners[operation]);
     }
 }
 
-/* The operation that fits nowhere, and the latest grants of those who held the lock before it. */
-static void tell(struct whole *whole, const struct frontier *frontier, uint32_t due)
-{
-    struct linear_finding *finding = &whole->finding;
-    *finding = (struct linear_finding){.reason = LINEAR_NO_ORDER,
-                                       .grade = GRADE_NOT_LINEARIZABLE,
-                                       .count = 1,
-                                       .operations = {whole->operations[due].invoke}};
-    for (size_t i = whole->count; i-- > 0 && finding->count < LINEAR_OPERATIONS_SHOWN;) {
-        const struct operation *operation = &whole->operations[i];
-        bool earlier = operation->called < whole->operations[due].returned && i != due;
-        bool changes = operation->kind == OPERATION_TAKE || operation->kind == OPERATION_FREE;
-        if (earlier && changes && operation->returned <= whole->operations[due].returned) {
-            finding->operations[finding->count++] = operation->invoke;
-        }
-    }
-    ASSERT(frontier->whole == whole);
-}
-
-static enum whole_verdict sweep(struct frontier *frontier)
+bool frontier_advance(struct frontier *frontier)
 {
     struct whole *whole = frontier->whole;
-    size_t call = 0;
-    size_t next_return = 0;
-    while (next_return < frontier->return_count && !frontier->exhausted) {
-        uint32_t due = frontier->by_return[next_return];
-        int64_t returned = whole->operations[due].returned;
-        if (call < whole->count && whole->operations[call].called < returned) {
-            frontier->ghost_called = whole->operations[call].called;
-            uint32_t operation = (uint32_t)call++;
-            if (is_counted(frontier, &whole->operations[operation])) {
-                call_unknown(frontier, operation);
-            } else {
-                call_known(frontier, operation);
-            }
-            count_event(frontier, operation);
-            continue;
-        }
-        settle_return(frontier, frontier->operation_slot[due]);
-        if (frontier->now.count == 0 && !frontier->exhausted) {
-            tell(whole, frontier, due);
-            return WHOLE_ILLEGAL;
-        }
-        count_event(frontier, due);
-        next_return++;
-    }
-    whole->limit = LINEAR_LIMIT_BYTES;
-    return frontier->exhausted ? WHOLE_UNKNOWN : WHOLE_LEGAL;
-}
-
-/* Once through the events, in one way. */
-static enum whole_verdict attempt(struct whole *whole, enum frontier_way way, uint32_t width)
-{
-    const struct linear_options *options = whole->options;
-    struct frontier frontier = {.whole = whole,
-                                .rules = state_rules(options),
-                                .way = way,
-                                .width = width,
-                                .arena = arena_empty(options->bytes_max)};
-    whole->limit = LINEAR_LIMIT_BYTES;
-    frontier_prepare(&frontier);
-    enum whole_verdict verdict = frontier.exhausted ? WHOLE_UNKNOWN : sweep(&frontier);
-    if (verdict == WHOLE_LEGAL && options->order) {
-        frontier_write_order(&frontier);
-    }
-    if (verdict == WHOLE_ILLEGAL && frontier.narrowed) {
-        verdict = WHOLE_NOT_FOR_ME;
-    }
-    memory_release(frontier.by_return);
-    memory_release(frontier.trail);
-    config_set_release(&frontier.now);
-    config_set_release(&frontier.next);
-    arena_release(&frontier.arena);
-    return verdict;
-}
-
-/* A legal history is found quickly by few configurations; only an illegal one needs them all. */
-static enum whole_verdict widen(struct whole *whole, enum frontier_way way)
-{
-    enum whole_verdict verdict = WHOLE_NOT_FOR_ME;
-    for (uint32_t width = 64; verdict == WHOLE_NOT_FOR_ME; width *= 64) {
-        verdict = attempt(whole, way, width > 4096 ? UINT32_MAX : width);
-    }
-    return verdict;
-}
-
-/* Whether what is left out by laziness is never needed: several may hold and somebody saw how many,
- * or one owner does several things at a time and was refused what it may have twice. */
-static bool laziness_is_complete(const struct whole *whole)
-{
-    struct state_rules rules = state_rules(whole->options);
-    bool seen = false, refused = false;
-    for (size_t i = 0; i < whole->count; i++) {
-        seen = seen || operation_is_observer(&whole->operations[i]);
-        refused = refused || whole->operations[i].kind == OPERATION_BUSY;
-    }
-    bool leased = whole->options->model == LINEAR_LEASE && seen;
-    if (whole->options->model == LINEAR_LEASE_EXACT) {
+    if (frontier->next_return == frontier->return_count || frontier->exhausted) {
         return false;
     }
-    return !(seen && rules.room > 1) && !(whole->entangled && ((refused && rules.nests) || leased));
-}
-
-enum whole_verdict frontier_judge(struct whole *whole)
-{
-    const struct linear_options *options = whole->options;
-    if ((options->model == LINEAR_SEMAPHORE && options->permits > STATE_HOLDERS_MAX) ||
-        whole->count >= UINT32_MAX / 4) {
-        whole->limit = LINEAR_LIMIT_MODEL;
-        return WHOLE_UNKNOWN;
+    uint32_t due = frontier->by_return[frontier->next_return];
+    int64_t returned = whole->operations[due].returned;
+    if (frontier->call < whole->count && whole->operations[frontier->call].called < returned) {
+        frontier->ghost_called = whole->operations[frontier->call].called;
+        uint32_t operation = (uint32_t)frontier->call++;
+        if (is_counted(frontier, &whole->operations[operation])) {
+            call_unknown(frontier, operation);
+        } else {
+            call_known(frontier, operation);
+        }
+        count_event(frontier, operation);
+        return true;
     }
-    bool lazy =
-        !options->order && options->model != LINEAR_MUTEX && options->model != LINEAR_LEASE_EXACT;
-    enum whole_verdict verdict = lazy ? widen(whole, FRONTIER_LAZY) : WHOLE_ILLEGAL;
-    if (verdict == WHOLE_ILLEGAL && (!lazy || !laziness_is_complete(whole))) {
-        verdict = widen(whole, FRONTIER_FULL);
+    settle_return(frontier, frontier->operation_slot[due]);
+    if (frontier->now.count == 0 && !frontier->replays) {
+        return false;
     }
-    return verdict;
+    count_event(frontier, due);
+    frontier->next_return++;
+    return true;
 }

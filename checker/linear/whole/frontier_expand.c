@@ -48,6 +48,9 @@ static void expand_full(struct frontier *frontier, uint32_t at, uint32_t due, ui
     if (frontier_try_expire(frontier, at)) {
         frontier_put(frontier, &frontier->now, first_open);
     }
+    if (frontier_try_vanish(frontier, at)) {
+        frontier_put(frontier, &frontier->now, first_open);
+    }
     const uint32_t ghosts[3] = {HOLDER_GHOST, HOLDER_GHOST, HOLDER_ETERNAL};
     for (uint32_t i = 0; i < 3; i++) {
         if (frontier_try_ghost(frontier, at, ghosts[i], i == 0 ? UNKNOWN_FREE : UNKNOWN_TAKE)) {
@@ -193,7 +196,8 @@ static void let_smaller_fences(struct frontier *frontier, uint32_t at, uint32_t 
 static void let_last(struct frontier *frontier, uint32_t at, uint32_t *first_open)
 {
     uint32_t holder = config_at(&frontier->now, at)->state.holders[0];
-    if (frontier->rules.options->model != LINEAR_LEASE_EXACT || holder == HOLDER_NOBODY) {
+    if (frontier->rules.options->model != LINEAR_LEASE_EXACT || holder == HOLDER_NOBODY ||
+        holder == HOLDER_GHOST || holder == HOLDER_ETERNAL) {
         return;
     }
     (void)let_happen(frontier, at, OPERATION_EXTEND, holder, first_open);

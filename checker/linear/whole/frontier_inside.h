@@ -9,7 +9,8 @@
  * hold the lock for a while, so that the number of configurations stays about twice the
  * concurrency.
  *
- *     frontier.c         the sweep over the events: what is called, due, over
+ *     frontier_search.c  how many configurations are followed, and from where
+ *     frontier.c         one event: what is called, due, over
  *     frontier_expand.c  what can happen before what is due: everything, or what is in its way
  *     frontier_moves.c   one thing happens in one configuration
  *     frontier_late.c    holds of no length
@@ -38,7 +39,7 @@ struct someone {
     uint32_t track;                 /* its counter while it has unknown operations, or NO_TRACK */
     uint32_t called[UNKNOWN_KINDS]; /* unknown operations called so far */
     uint32_t first[UNKNOWN_KINDS];  /* where their list begins in `unknown_calls` */
-    bool uncertain;                 /* has unknown operations at all */
+    bool lingers;                   /* has unknown releases or extensions */
     int64_t busy;                   /* until when its known operations so far were under way */
 };
 
@@ -57,8 +58,14 @@ struct frontier {
     struct whole *whole;
     struct state_rules rules;
     enum frontier_way way;
-    uint32_t width; /* configurations that are kept */
-    bool narrowed;  /* ... and some were not */
+    uint32_t width;           /* configurations that are kept */
+    bool narrowed;            /* ... and some were not */
+    uint64_t budget;          /* configurations that may still be looked at */
+    size_t call, next_return; /* the events that are next */
+    bool replays;             /* no configuration is followed, only who is where */
+    bool moments;             /* free_at is kept */
+    bool forgets; /* also those who should stay for good: what they could do may be missing then */
+    uint64_t *loose; /* slots of which nobody knows whether they were placed: in a window */
     struct arena arena;
     uint32_t *owners; /* of each operation: index of someone */
     struct someone *someone;
@@ -76,17 +83,18 @@ struct frontier {
     struct config *scratch;
     struct trail *trail; /* owned */
     uint32_t trail_count, trail_room;
-    uint32_t eternals;    /* unknown acquires that nothing ends, which some configuration may use */
-    int64_t ghost_called; /* from when on ghosts act, at the latest */
-    uint32_t ghosts;      /* complete ghosts that some configuration may use */
-    bool observed;        /* some operation sees that the lock is held */
-    bool seen_free;       /* ... that it is free, or not held by somebody */
-    bool nests;           /* how long a hold lasts can be seen, or it keeps its fence */
-    bool optional;        /* unknown acquires have slots of their own: their leases end */
-    bool early;           /* some promise was over before it arrived */
-    int64_t position;     /* of the return at hand */
-    bool exhausted;       /* a limit is reached */
-    uint32_t steps;       /* since the clock was looked at */
+    uint32_t eternals; /* unknown acquires that nothing ends, which some configuration may use */
+    int64_t *eternal_calls; /* of exact leases: when they were called, in order */
+    int64_t ghost_called;   /* from when on ghosts act, at the latest */
+    uint32_t ghosts;        /* complete ghosts that some configuration may use */
+    bool observed;          /* some operation sees that the lock is held */
+    bool seen_free;         /* ... that it is free, or not held by somebody */
+    bool nests;             /* how long a hold lasts can be seen, or it keeps its fence */
+    bool optional;          /* unknown acquires have slots of their own: their leases end */
+    bool early;             /* some promise was over before it arrived */
+    int64_t position;       /* of the return at hand */
+    bool exhausted;         /* a limit is reached */
+    uint32_t steps;         /* since the clock was looked at */
 };
 
 /*
@@ -106,10 +114,15 @@ static inline bool is_mutex(const struct frontier *frontier)
     return frontier->rules.options->model == LINEAR_MUTEX;
 }
 
-/* Whether nothing more will come from someone whose unknown operations are counted. */
-static inline bool is_over(const struct someone *who)
+static inline bool is_exact(const struct frontier *frontier)
 {
-    return who->left == 0 && who->track != NO_TRACK && !who->for_good;
+    return frontier->rules.options->model == LINEAR_LEASE_EXACT;
+}
+
+/* Whether nothing more will come from someone whose unknown operations are counted. */
+static inline bool is_over(const struct frontier *frontier, const struct someone *who)
+{
+    return who->left == 0 && who->track != NO_TRACK && (!who->for_good || frontier->forgets);
 }
 
 static inline enum unknown_kind unknown_kind(const struct operation *operation)
@@ -136,6 +149,11 @@ static inline void place(struct config *config, uint32_t slot)
     config->words[slot / 64] |= (uint64_t)1 << (slot % 64);
 }
 
+static inline bool is_loose(const struct frontier *frontier, uint32_t slot)
+{
+    return frontier->rules.wild && (frontier->loose[slot / 64] >> (slot % 64) & 1) != 0;
+}
+
 static inline const struct operation *in_slot(const struct frontier *frontier, uint32_t slot)
 {
     return &frontier->whole->operations[frontier->slot_operation[slot]];
@@ -143,6 +161,12 @@ static inline const struct operation *in_slot(const struct frontier *frontier, u
 
 /* Name the owners, size the configurations and make the first one; sets `exhausted`. */
 void frontier_prepare(struct frontier *frontier);
+
+/* Go through one more event; false at the end, and where no configuration is left. */
+bool frontier_advance(struct frontier *frontier);
+
+/* Stand before the first event again, without a configuration. */
+void frontier_restart(struct frontier *frontier);
 
 /* Write whole->order of a legal history. */
 void frontier_write_order(struct frontier *frontier);
@@ -153,8 +177,6 @@ void *frontier_take(struct frontier *frontier, size_t bytes);
 /* ---- frontier_moves.c: each changes frontier->scratch, a copy of `config` ------------------- */
 
 void frontier_copy(struct frontier *frontier, const struct config *config);
-/* Whether free_at is kept. */
-bool frontier_keeps_moments(const struct frontier *frontier);
 /* Whether an unknown operation is left that was called by `position`: the earliest go first. */
 bool frontier_has_left(const struct frontier *frontier, const struct config *config,
                        const struct someone *who, enum unknown_kind kind, int64_t position);
@@ -178,6 +200,8 @@ void frontier_absorb(struct frontier *frontier, struct config *config);
 bool frontier_try(struct frontier *frontier, uint32_t at, uint32_t slot);
 /* The lease at hand ends by itself. */
 bool frontier_try_expire(struct frontier *frontier, uint32_t at);
+/* A holder that nobody knows is none any more. */
+bool frontier_try_vanish(struct frontier *frontier, uint32_t at);
 /* What is due can have been a hold of no length, when there was room. */
 bool frontier_try_late(struct frontier *frontier, uint32_t at, uint32_t slot);
 /* Put everything that can happen before `due` behind the configuration `at` of `now`. */

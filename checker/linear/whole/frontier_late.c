@@ -116,8 +116,7 @@ bool frontier_try_late(struct frontier *frontier, uint32_t at, uint32_t slot)
     const struct operation *due = in_slot(frontier, slot);
     bool takes = due->kind == OPERATION_TAKE;
     bool held = due->kind == OPERATION_SEEN_OWNER || due->kind == OPERATION_EXTEND;
-    if (!frontier_keeps_moments(frontier) || is_mutex(frontier) ||
-        !(takes || held || due->kind == OPERATION_FREE)) {
+    if (!frontier->moments || !(takes || held || due->kind == OPERATION_FREE)) {
         return false;
     }
     frontier_copy(frontier, config_at(&frontier->now, at));

@@ -115,18 +115,13 @@ void frontier_absorb(struct frontier *frontier, struct config *config)
     }
 }
 
-bool frontier_keeps_moments(const struct frontier *frontier)
-{
-    return frontier->way == FRONTIER_LAZY && frontier->rules.options->model != LINEAR_LEASE_EXACT;
-}
-
 void frontier_copy(struct frontier *frontier, const struct config *config)
 {
     memcpy(frontier->scratch, config, config_bytes(frontier->now.words));
     bool room = frontier->rules.room == 1
                     ? config->state.holders[0] == HOLDER_NOBODY
                     : state_holder_count(&config->state) < frontier->rules.room;
-    if (room && frontier_keeps_moments(frontier) && frontier->position > config->free_at) {
+    if (room && frontier->moments && frontier->position > config->free_at) {
         frontier->scratch->free_at = frontier->position;
     }
 }
@@ -225,10 +220,13 @@ bool frontier_try_ghost(struct frontier *frontier, uint32_t at, uint32_t ghost,
     bool there = ghost == HOLDER_GHOST ? config->spent < frontier->ghosts
                                        : config->eternal < frontier->eternals;
     bool again = frontier->rules.nests && state_is_held_by(&config->state, ghost);
+    int64_t called = frontier->rules.timed ? frontier->ghost_called : INT64_MIN;
+    if (takes && there && ghost == HOLDER_ETERNAL && is_exact(frontier)) {
+        called = frontier->eternal_calls[config->eternal];
+    }
     struct operation unknown = {.kind = unknown_operation[kind],
                                 .identity = ghost,
-                                .called =
-                                    frontier->rules.timed ? frontier->ghost_called : INT64_MIN,
+                                .called = called,
                                 .returned = POSITION_NEVER,
                                 .until = POSITION_NEVER};
     frontier_copy(frontier, config);
@@ -248,6 +246,17 @@ bool frontier_try_expire(struct frontier *frontier, uint32_t at)
     if (!state_expire(&frontier->scratch->state, &frontier->rules)) {
         return false;
     }
+    frontier_absorb(frontier, frontier->scratch);
+    return true;
+}
+
+bool frontier_try_vanish(struct frontier *frontier, uint32_t at)
+{
+    frontier_copy(frontier, config_at(&frontier->now, at));
+    if (!state_is_held_by(&frontier->scratch->state, HOLDER_WILD)) {
+        return false;
+    }
+    state_vanish(&frontier->scratch->state, &frontier->rules);
     frontier_absorb(frontier, frontier->scratch);
     return true;
 }

@@ -80,7 +80,6 @@ static void name_owners(struct frontier *frontier)
 {
     struct table table = {0};
     struct whole *whole = frontier->whole;
-    uint8_t model = whole->options->model;
     whole->entangled = false;
     for (size_t i = 0; i < whole->count && !frontier->exhausted; i++) {
         struct operation *operation = &whole->operations[i];
@@ -92,11 +91,11 @@ static void name_owners(struct frontier *frontier)
         whole->entangled = whole->entangled || operation->called <= owner->busy;
         owner->busy =
             unknown || operation->returned < owner->busy ? owner->busy : operation->returned;
-        owner->uncertain = owner->uncertain || unknown;
+        owner->lingers = owner->lingers || (unknown && operation->kind != OPERATION_MAYBE_TAKE);
         learn(frontier, operation);
     }
     for (uint32_t i = 0; i < frontier->someone_count; i++) {
-        bool exact = model == LINEAR_LEASE_EXACT && frontier->way == FRONTIER_FULL;
+        bool exact = is_exact(frontier) && frontier->observed && frontier->someone[i].lingers;
         frontier->someone[i].for_good = is_mutex(frontier) || exact || whole->options->order ||
                                         (frontier->optional && frontier->observed);
     }
@@ -118,6 +117,7 @@ static void list_unknown(struct frontier *frontier)
         }
     }
     frontier->unknown_calls = frontier_take(frontier, (place + 1) * sizeof(int64_t));
+    frontier->eternal_calls = frontier_take(frontier, (place + 1) * sizeof(int64_t));
     place = 0;
     for (uint32_t i = 0; i < frontier->someone_count; i++) {
         for (int kind = 0; kind < UNKNOWN_KINDS; kind++) {
@@ -182,7 +182,7 @@ static void size_configs(struct frontier *frontier)
             }
             struct someone *owner = &frontier->someone[frontier->owners[r]];
             owner->left--;
-            bool ends = is_over(owner);
+            bool ends = is_over(frontier, owner);
             tracked -= ends ? 1 : 0;
             owner->track = ends ? NO_TRACK : owner->track;
             pending--;
@@ -198,7 +198,7 @@ static void size_configs(struct frontier *frontier)
         }
         pending_max = pending > pending_max ? pending : pending_max;
         tracked_max = tracked > tracked_max ? tracked : tracked_max;
-        if (is_over(owner)) {
+        if (is_over(frontier, owner)) {
             tracked--;
             owner->track = NO_TRACK;
         }
@@ -242,6 +242,7 @@ void frontier_prepare(struct frontier *frontier)
     frontier->slots_used =
         frontier_take(frontier, frontier->slot_words * sizeof *frontier->slots_used);
     frontier->kept = frontier_take(frontier, frontier->slot_words * sizeof *frontier->kept);
+    frontier->loose = frontier_take(frontier, frontier->slot_words * sizeof *frontier->loose);
     frontier->track_owner =
         frontier_take(frontier, frontier->track_count * sizeof *frontier->track_owner);
     uint32_t words = frontier->slot_words + 2 * frontier->track_count;
@@ -249,17 +250,34 @@ void frontier_prepare(struct frontier *frontier)
     if (frontier->exhausted) {
         return;
     }
-    for (uint32_t i = 0; i < frontier->track_count; i++) {
-        frontier->track_owner[i] = NO_TRACK;
-    }
     frontier->now.words = frontier->next.words = words;
     frontier->now.key_words = frontier->next.key_words = frontier->slot_words;
     frontier->now.holders = frontier->next.holders = frontier->rules.room;
     frontier->now.bytes_max = frontier->next.bytes_max = frontier->whole->options->bytes_max / 2;
+    frontier_restart(frontier);
     uint32_t at;
     frontier->scratch->trail = UINT32_MAX;
     frontier->scratch->free_at = INT64_MIN;
     frontier->scratch->state.now = frontier->rules.timed ? INT64_MIN / 4 : 0;
     frontier->scratch->state.end = POSITION_NEVER;
     frontier->exhausted = !config_set_put(&frontier->now, frontier->scratch, &at);
+}
+
+void frontier_restart(struct frontier *frontier)
+{
+    frontier->call = frontier->next_return = 0;
+    frontier->position = INT64_MIN;
+    frontier->ghosts = frontier->eternals = 0;
+    memset(frontier->slots_used, 0, frontier->slot_words * sizeof *frontier->slots_used);
+    for (uint32_t i = 0; i < frontier->track_count; i++) {
+        frontier->track_owner[i] = NO_TRACK;
+    }
+    for (uint32_t i = 0; i < frontier->someone_count; i++) {
+        struct someone *who = &frontier->someone[i];
+        who->track = NO_TRACK;
+        who->left = who->events;
+        memset(who->called, 0, sizeof who->called);
+    }
+    config_set_clear(&frontier->now);
+    config_set_clear(&frontier->next);
 }

@@ -175,6 +175,30 @@ bool state_expire(struct lock_state *state, const struct state_rules *rules)
     return true;
 }
 
+/* What is asked of an owner can be asked of him who may be anybody. */
+static uint32_t holder_meant(const struct lock_state *state, const struct state_rules *rules,
+                             uint32_t identity)
+{
+    bool other = rules->wild && !state_is_held_by(state, identity);
+    return other ? HOLDER_WILD : identity;
+}
+
+void state_make_wild(struct lock_state *state, const struct state_rules *rules)
+{
+    *state = (struct lock_state){.end = POSITION_NEVER};
+    for (uint32_t i = 0; i < rules->room; i++) {
+        holder_add(state, HOLDER_WILD);
+    }
+    state->low = state->now = rules->timed ? -TIME_FAR : 0;
+    state->high = is_exact(rules) ? TIME_FAR : 0;
+}
+
+void state_vanish(struct lock_state *state, const struct state_rules *rules)
+{
+    holder_remove(state, HOLDER_WILD);
+    leave_free(state, rules);
+}
+
 /* A lease is over when what is called behind its end happens. */
 static void pass_time(struct lock_state *state, const struct state_rules *rules,
                       const struct operation *operation)
@@ -236,17 +260,33 @@ static bool apply_take(struct lock_state *state, const struct state_rules *rules
     return true;
 }
 
+/* It was its caller's hold that ends. */
+static bool free_wild(struct lock_state *state, const struct state_rules *rules,
+                      const struct operation *operation)
+{
+    if (!state_is_held_by(state, HOLDER_WILD) ||
+        (is_exact(rules) && !exact_held(state, rules, operation))) {
+        return false;
+    }
+    state_vanish(state, rules);
+    return true;
+}
+
 static bool apply_free(struct lock_state *state, const struct state_rules *rules,
                        const struct operation *operation)
 {
-    uint32_t identity = operation->identity;
+    uint32_t identity = holder_meant(state, rules, operation->identity);
     if (rules->options->model == LINEAR_MUTEX) {
         identity = state->holders[0];
     }
-    if (identity == HOLDER_NOBODY || !state_is_held_by(state, identity)) {
+    if (identity == HOLDER_NOBODY || identity == HOLDER_WILD ||
+        !state_is_held_by(state, identity)) {
         bool says_nothing =
             rules->options->model == LINEAR_LEASE && operation->kind == OPERATION_FREE &&
             operation->until <= operation->returned && operation->until <= rules->due;
+        if (identity == HOLDER_WILD && !says_nothing) {
+            return free_wild(state, rules, operation);
+        }
         if (says_nothing && rules->timed) {
             state->now = later(state->now, operation->until);
         }
@@ -269,8 +309,12 @@ static bool apply_free(struct lock_state *state, const struct state_rules *rules
 static bool apply_extend(struct lock_state *state, const struct state_rules *rules,
                          const struct operation *operation)
 {
-    if (!state_is_held_by(state, operation->identity)) {
+    uint32_t identity = holder_meant(state, rules, operation->identity);
+    if (!state_is_held_by(state, identity)) {
         return false;
+    }
+    if (identity == HOLDER_WILD) {
+        return !is_exact(rules) || exact_extend(state, rules, operation);
     }
     /* What was promised before stays promised. */
     if (state->end == POSITION_NEVER ||
@@ -304,7 +348,8 @@ static bool see(const struct lock_state *state, const struct state_rules *rules,
         return any;
     case OPERATION_SEEN_OWNER:
         *held = true;
-        return blind ? any : mine;
+        return blind ? any
+                     : state_is_held_by(state, holder_meant(state, rules, operation->identity));
     case OPERATION_TAKE:
     case OPERATION_MAYBE_TAKE:
     case OPERATION_FREE:

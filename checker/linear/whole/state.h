@@ -12,6 +12,7 @@ enum {
 #define HOLDER_NOBODY  0u
 #define HOLDER_GHOST   (UINT32_MAX - 1) /* an unknown acquire that an unknown release may end */
 #define HOLDER_ETERNAL (UINT32_MAX - 2) /* an unknown acquire that nothing can end */
+#define HOLDER_WILD    (UINT32_MAX - 3) /* anybody, or nobody: what a window begins with */
 
 /*
  * Times are those of the operations' positions. An exact lease was granted at some time in
@@ -36,6 +37,7 @@ struct state_rules {
     bool nests;    /* an owner may acquire again */
     bool fenced;
     bool timed;  /* `now` counts */
+    bool wild;   /* a holder can be HOLDER_WILD */
     int64_t due; /* nothing happens later than this for now: something else is due */
 };
 
@@ -47,6 +49,10 @@ bool state_apply(struct lock_state *state, const struct state_rules *rules,
 
 /* The holder's lease ends by itself by the time that something is due; false if it cannot. */
 bool state_expire(struct lock_state *state, const struct state_rules *rules);
+
+/* All that may hold is held by HOLDER_WILD; one of them lets go. */
+void state_make_wild(struct lock_state *state, const struct state_rules *rules);
+void state_vanish(struct lock_state *state, const struct state_rules *rules);
 
 bool state_is_held_by(const struct lock_state *state, uint32_t identity);
 uint32_t state_holder_count(const struct lock_state *state);

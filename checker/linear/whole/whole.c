@@ -31,7 +31,7 @@ enum whole_verdict whole_judge(struct whole *whole, bool *searched)
 {
     enum linear_engine engine = whole->options->engine;
     enum whole_verdict verdict = WHOLE_NOT_FOR_ME;
-    if (engine != LINEAR_ENGINE_FRONTIER) {
+    if (engine != LINEAR_ENGINE_FRONTIER && engine != LINEAR_ENGINE_NARROW) {
         verdict = judge_fast(whole);
     }
     *searched = verdict == WHOLE_NOT_FOR_ME && engine != LINEAR_ENGINE_FAST;
