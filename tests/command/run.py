@@ -123,7 +123,9 @@ class LibraryCorpus(Command):
     def test_every_wrong_lock_is_caught(self):
         listed = self.picklock("list", "algorithms").stdout
         wrong = {word[len("wrong/"):] for word in listed.split() if word.startswith("wrong/")}
-        self.assertEqual(wrong, set(self.CAUGHT))
+        # Libraries are tried on redis-servers; the locks of other kinds have scenarios of their own.
+        other = {name for name in wrong if name.startswith(("chubby-", "sql-"))}
+        self.assertEqual(wrong - other, set(self.CAUGHT))
         for algorithm, (scenario, check) in self.CAUGHT.items():
             with self.subTest(algorithm=algorithm):
                 text = (SCENARIOS / "library" / f"many-{scenario}.yaml").read_text()
