@@ -106,7 +106,7 @@ FAULTS = [
      {"hold": 3000, "clients": "on_lost: leave"}),
     ("minority-cut-off", "minority of the nodes cut off",
      "Nobody reaches two of the five nodes, the master among them where there is one, once client 1 has the lock.",
-     several("{on: client 1 after_granted, do: partition, from: clients, to: nodes 1-2, mode: hold}"), {"sections": 3}),
+     several("{on: client 1 after_granted, do: partition, from: clients, to: nodes 1-2, mode: refuse}"), {"sections": 3}),
     ("ring", "each client sees another majority",
      "Each client reaches three of the five nodes, each three others.",
      several("{at: 0s, do: partition, shape: ring, mode: refuse}"), {"count": 5}),
