@@ -16,8 +16,8 @@
 enum {
     CELL_STORE = 0,    /* the node that stands for the cell in what is told of its locks */
     CELL_SESSIONS = 4, /* of one client for one resource at a time */
-    CELL_NOBODY = UINT32_MAX,
 };
+#define CELL_NOBODY UINT32_MAX
 
 struct cell_session {
     bool open;
