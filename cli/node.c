@@ -89,7 +89,7 @@ static struct result node_serve(const struct node_command *options, struct text 
     TRY(cluster_resolve(options->listen, CLUSTER_PORT, &place, why));
     const char *temporary = getenv("TMPDIR");
     struct agent_options agent = {
-        .address = {place.ip, place.port},
+        .address = {.ip = place.ip, .port = place.port},
         .data_directory = options->data != NULL ? options->data
                           : temporary != NULL   ? temporary
                                                 : "/tmp",
