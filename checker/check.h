@@ -163,7 +163,7 @@ struct check {
     bool lasts;       /* ... and then how long it was */
     uint8_t part;     /* enum check_part */
     uint8_t weight;   /* among those of its part the heaviest leads */
-    uint8_t explains; /* bit r: a fail for reason r, blamed on the lock, is the others' cause */
+    uint16_t explains; /* bit r: a fail for reason r, blamed on the lock, is the others' cause */
 };
 
 /* For sets of enum history_f, and of enum fault_kind. */
