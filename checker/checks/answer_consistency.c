@@ -54,7 +54,9 @@ static void answer_violated(struct answer_consistency *answers, const struct led
     };
     ASSERT(finding.number[0] >= 0);
     if (reason == GRANTED_TWICE || reason == REFUSED_ITS_HOLDER) {
-        finding.evidence[0] = ledger_process(ledger, claim->process)->held_index;
+        bool same = claim->granted_index == ledger->last_index;
+        finding.evidence[0] =
+            same ? ledger_process(ledger, claim->process)->held_index : claim->granted_index;
         finding.rest = rest_of_promise(ledger, claim);
     } else if (reason == RENEWED_NOTHING) {
         finding.rest = rest_of_wait(ledger, claim->granted_ns, ledger->ttl_ns / 2);
@@ -64,15 +66,30 @@ static void answer_violated(struct answer_consistency *answers, const struct led
     check_fail(&answers->result, ledger, &finding);
 }
 
-/* What this client held when it asked, and surely held still when it was answered; NULL: nothing.
- * A grant of the same value stands where that one stood. */
+/*
+ * A lease of this client that was granted before it asked and surely runs still; NULL: none. A
+ * grant of the same value stands where that lease stood: then what it was when it asked has to do.
+ */
 static const struct ledger_claim *held_before(const struct ledger *ledger,
                                               const struct history_event *event)
 {
-    const struct ledger_process *process = ledger_process(ledger, event->process);
-    bool held =
-        process != NULL && process->held_index != 0 && process->held_end_ns > ledger->now_ns;
-    return held ? ledger_grant(ledger, event->process, event->resource) : NULL;
+    uint32_t slot = ledger_slot(ledger, event->process);
+    if (slot == ledger->process_count) {
+        return NULL;
+    }
+    const struct ledger_process *process = ledger_process_at(ledger, slot);
+    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
+        const struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        bool before =
+            claim->granted_index < process->open_index ||
+            (claim->granted_index == event->index && process->held_end_ns > ledger->now_ns &&
+             history_value_equal(&claim->value, &process->held_value));
+        if (claim->state == CLAIM_GRANTED && claim->resource == event->resource && before &&
+            ledger_running(ledger, claim)) {
+            return claim;
+        }
+    }
+    return NULL;
 }
 
 /* What makes a client late, or shows it another time than ours. */
@@ -125,7 +142,9 @@ static void answer_acquire(struct answer_consistency *answers, const struct ledg
     const struct ledger_claim *held = held_before(ledger, event);
     const struct ledger_process *process = ledger_process(ledger, event->process);
     bool reentrant = ledger_declares(ledger, DECLARES_REENTRANT);
-    bool sound = held != NULL && !ledger_any_fault(ledger, process->held_asked_ns);
+    bool same = held != NULL && held->granted_index == event->index;
+    int64_t asked_ns = same ? process->held_asked_ns : held != NULL ? held->asked_ns : 0;
+    bool sound = held != NULL && !ledger_any_fault(ledger, asked_ns);
     if (event->type == HISTORY_FAIL) {
         if (sound && reentrant) {
             answer_violated(answers, ledger, held, REFUSED_ITS_HOLDER);
@@ -170,8 +189,8 @@ static void answer_renewal(struct answer_consistency *answers, const struct ledg
 {
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
     if (!ledger_declares(ledger, DECLARES_RENEW) || ledger->ttl_ns == 0 || claim == NULL ||
-        !ledger_watched(ledger, claim) || ledger_bits(claim->set) < ledger->quorum ||
-        ledger_any_fault(ledger, claim->asked_ns)) {
+        claim->again || !ledger_watched(ledger, claim) ||
+        ledger_bits(claim->set) < ledger->quorum || ledger_any_fault(ledger, claim->asked_ns)) {
         return;
     }
     int64_t due_ns = 2 * ledger->renew_every_ns;

@@ -55,6 +55,7 @@ struct ledger_claim {
     uint8_t over;         /* enum claim_over */
     uint8_t depth;        /* so often its owner acquired it again and has not given that back */
     bool doubtful;        /* ... and nobody can say whether it held it then */
+    bool again;           /* that ever happened */
     bool has_value;       /* the nodes, or the grant, told the value */
     bool other_value;     /* the grant told another value than its keys have */
     bool told;            /* a loss notice came, before or after the lease was over */
@@ -158,10 +159,11 @@ struct ledger_process {
     uint32_t open_resource;
     uint64_t open_index; /* of the invoke; stays after the end */
     int64_t open_ns;
-    int64_t asked_ns;         /* the invoke of its last acquire, ... */
-    uint64_t held_index;      /* ... when it held that already since this; 0: it did not */
-    int64_t held_asked_ns;    /* ... which it had asked for then, ... */
-    int64_t held_end_ns;      /* ... until then, at the least */
+    int64_t asked_ns;      /* the invoke of its last acquire, ... */
+    uint64_t held_index;   /* ... when it held that already since this; 0: it did not */
+    int64_t held_asked_ns; /* ... which it had asked for then, ... */
+    int64_t held_end_ns;   /* ... until then, at the least */
+    struct history_value held_value;
     int64_t given_up_ns;      /* when it gave up its last acquire; TIME_NEVER: it did not */
     bool unsettled;           /* the acquire before that ended unknown: its sets may still come */
     uint8_t last_end;         /* enum history_type of the acquire that ended last */

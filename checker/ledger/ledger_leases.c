@@ -83,6 +83,7 @@ static void step_granted_again(struct ledger *ledger, struct ledger_claim *outer
     bool sure = ledger_running(ledger, outer) && stayed;
     ASSERT(outer->state == CLAIM_GRANTED);
     outer->depth++;
+    outer->again = true;
     outer->doubtful = outer->doubtful || !sure;
     outer->over = OVER_NOT;
     outer->over_ns = TIME_NEVER;
@@ -118,6 +119,7 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->over_ns = TIME_NEVER;
     claim->told = false;
     claim->depth = 0;
+    claim->again = false;
     claim->doubtful = false;
     claim->renewed = false;
     claim->freed = 0;
@@ -237,6 +239,7 @@ static void step_ask(struct ledger *ledger, struct ledger_process *process,
     process->unsettled = process->last_end == HISTORY_INFO;
     process->held_index = holds ? held->granted_index : 0;
     process->held_asked_ns = holds ? held->asked_ns : 0;
+    process->held_value = holds ? held->value : (struct history_value){{0}};
     process->held_end_ns = holds ? ledger_lease_end_ns(held) : 0;
 }
 
@@ -299,6 +302,8 @@ void ledger_step_notice(struct ledger *ledger, const struct history_event *event
     ledger->has_notices = true;
     struct ledger_claim *claim = held_claim(ledger, event);
     if (claim != NULL) {
+        uint32_t slot = ledger_slot(ledger, event->process);
+        ledger_process_at(ledger, slot)->held_end_ns = event->time_ns;
         claim->told = true;
         claim_end(ledger, claim, OVER_TOLD, event);
     }
