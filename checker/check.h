@@ -159,11 +159,11 @@ struct check {
     void (*say)(const struct telling *telling);
     /* What people see of a fail: a shorter clause, without times. NULL: what `say` says. */
     void (*effect)(const struct telling *telling);
-    const char *over; /* stands over it in a picture; NULL: nothing */
-    bool lasts;       /* ... and then how long it was */
-    uint8_t part;     /* enum check_part */
-    uint8_t weight;   /* among those of its part the heaviest leads */
-    uint8_t explains; /* bit r: a fail for reason r, blamed on the lock, is the others' cause */
+    const char *over;  /* stands over it in a picture; NULL: nothing */
+    bool lasts;        /* ... and then how long it was */
+    uint8_t part;      /* enum check_part */
+    uint8_t weight;    /* among those of its part the heaviest leads */
+    uint16_t explains; /* bit r: a fail for reason r, blamed on the lock, is the others' cause */
 };
 
 /* For sets of enum history_f, and of enum fault_kind. */

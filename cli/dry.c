@@ -149,6 +149,7 @@ struct result dry_nature(const char *adapter, const char *out, struct arena *are
     }
     one = one || dry_nodes_seen(&loaded) == 1;
     nature->declares = loaded.header.declares;
+    nature->silent = !loaded.header.declared;
     nature->nodes_min = one ? 1 : 2;
     nature->nodes_max = one ? 1 : HISTORY_NODES_MAX;
     memcpy(nature->library, loaded.header.library, sizeof nature->library);

@@ -84,12 +84,13 @@ static enum client_outcome actor_outcome(enum lock_told told)
 }
 
 /* Keep what the lock said until the client can hear it. */
-static void actor_hear(struct actor *actor, const struct lock_effect *effect)
+static void actor_hear(struct actor *actor, uint32_t lock, const struct lock_effect *effect)
 {
     ASSERT(actor->told_count < ACTOR_TOLD_MAX);
     struct client_event *told = &actor->told[actor->told_count++];
     memset(told, 0, sizeof *told);
     told->type = CLIENT_EVENT_TOLD;
+    told->resource = lock % actor->resource_count;
     told->outcome = (uint8_t)actor_outcome((enum lock_told)effect->told);
     told->cause = (uint8_t)actor_cause((enum lock_reason)effect->reason);
     if (effect->told == LOCK_TOLD_NOT_HELD) {
@@ -110,7 +111,7 @@ static void actor_hear(struct actor *actor, const struct lock_effect *effect)
  * Would this event, if the lock saw it now, start an attempt or complete a majority? Asked only
  * when somebody watches the probe points that stand before these; the answer is the lock's own.
  */
-static enum actor_stash actor_stands_before(struct actor_call *call, uint32_t resource,
+static enum actor_stash actor_stands_before(struct actor_call *call, uint32_t lock,
                                             const struct lock_event *event)
 {
     bool sends = actor_watches(call, PROBE_BEFORE_SEND);
@@ -118,7 +119,7 @@ static enum actor_stash actor_stands_before(struct actor_call *call, uint32_t re
     if (!sends && !majority) {
         return ACTOR_STASH_NONE;
     }
-    struct lock trial = call->actor->locks[resource];
+    struct lock trial = call->actor->locks[lock];
     struct lock_effects effects;
     lock_step(&trial, event, &effects);
     if (sends && (effects.marks & LOCK_MARK_ASKS) != 0) {
@@ -130,20 +131,20 @@ static enum actor_stash actor_stands_before(struct actor_call *call, uint32_t re
     return ACTOR_STASH_NONE;
 }
 
-static void actor_lock_step(struct actor_call *call, uint32_t resource,
-                            const struct lock_event *event)
+static void actor_lock_step(struct actor_call *call, uint32_t lock, const struct lock_event *event)
 {
     struct lock_effects effects;
-    lock_step(&call->actor->locks[resource], event, &effects);
+    lock_step(&call->actor->locks[lock], event, &effects);
     for (uint32_t i = 0; i < effects.count; i++) {
         const struct lock_effect *effect = &effects.list[i];
         if (effect->type == LOCK_EFFECT_SEND) {
             struct actor_effect *send = actor_effect(call, ACTOR_EFFECT_SEND);
             send->node_index = effect->node_index;
-            send->resource = resource;
+            send->resource = lock % call->actor->resource_count;
+            send->lock = lock;
             send->u.command = effect->command;
         } else if (effect->type == LOCK_EFFECT_TELL) {
-            actor_hear(call->actor, effect);
+            actor_hear(call->actor, lock, effect);
         }
         /* A WAKE is read off the lock when the call ends. */
     }
@@ -153,19 +154,19 @@ static void actor_lock_step(struct actor_call *call, uint32_t resource,
 }
 
 /* Give an event to a lock, or keep it behind the probe point that stands before it. */
-static void actor_lock(struct actor_call *call, uint32_t resource, const struct lock_event *event)
+static void actor_lock(struct actor_call *call, uint32_t lock, const struct lock_event *event)
 {
     struct actor *actor = call->actor;
-    ASSERT(resource < actor->lock_count);
-    enum actor_stash stash = actor_stands_before(call, resource, event);
+    ASSERT(lock < actor->lock_count);
+    enum actor_stash stash = actor_stands_before(call, lock, event);
     if (stash == ACTOR_STASH_NONE) {
-        actor_lock_step(call, resource, event);
+        actor_lock_step(call, lock, event);
         return;
     }
     ASSERT(actor->stash == ACTOR_STASH_NONE);
     actor->stash = (uint8_t)stash;
     actor->stashed = *event;
-    actor->stashed_resource = resource;
+    actor->stashed_lock = lock;
     actor_probe(call, stash == ACTOR_STASH_AS_IT_WAS ? PROBE_BEFORE_SEND : PROBE_AFTER_MAJORITY);
 }
 
@@ -180,11 +181,21 @@ static struct lock_event actor_lock_event(const struct actor_call *call, enum lo
     return event;
 }
 
+/*
+ * Which lock: the first that the client's program has for the resource, or, to acquire what it
+ * holds, the next object of that name. An object is one owner, so that it will be refused.
+ */
+static uint32_t actor_lock_asked(const struct actor *actor, const struct client_effect *ask)
+{
+    return ask->resource + ask->depth * actor->resource_count;
+}
+
 /* The client asks. What the lock cannot be asked in its state is answered at once. */
 static void actor_ask(struct actor_call *call, const struct client_effect *ask)
 {
     struct actor *actor = call->actor;
-    uint32_t state = actor->locks[ask->resource].state;
+    uint32_t lock = actor_lock_asked(actor, ask);
+    uint32_t state = actor->locks[lock].state;
     bool holds = state == LOCK_STATE_HELD;
     bool can = ask->f == HISTORY_EXTEND ? holds : holds || state == LOCK_STATE_SPENT;
     if (ask->f != HISTORY_ACQUIRE && !can) {
@@ -192,14 +203,14 @@ static void actor_ask(struct actor_call *call, const struct client_effect *ask)
                                       .told = ask->f == HISTORY_EXTEND ? LOCK_TOLD_NOT_EXTENDED
                                                                        : LOCK_TOLD_NOT_HELD,
                                       .reason = LOCK_REASON_NOT_HOLDING};
-        actor_hear(actor, &refusal);
+        actor_hear(actor, lock, &refusal);
         return;
     }
     enum lock_event_type type = ask->f == HISTORY_ACQUIRE  ? LOCK_EVENT_ACQUIRE
                                 : ask->f == HISTORY_EXTEND ? LOCK_EVENT_EXTEND
                                                            : LOCK_EVENT_RELEASE;
     struct lock_event event = actor_lock_event(call, type);
-    actor_lock(call, ask->resource, &event);
+    actor_lock(call, lock, &event);
 }
 
 static void actor_client_effect(struct actor_call *call, const struct client_effect *effect)
@@ -296,7 +307,7 @@ static void actor_take_event(struct actor_call *call)
         reply.node_index = event->node_index;
         reply.reply = event->reply;
         reply.command = event->command;
-        actor_lock(call, event->resource, &reply);
+        actor_lock(call, event->lock, &reply);
         return;
     }
     case ACTOR_EVENT_BROKEN:
@@ -329,7 +340,7 @@ static void actor_unstash(struct actor_call *call)
         event.wall_ns = call->event->wall_ns;
     }
     actor->stash = ACTOR_STASH_NONE;
-    actor_lock_step(call, actor->stashed_resource, &event);
+    actor_lock_step(call, actor->stashed_lock, &event);
 }
 
 static bool actor_has_more(const struct actor *actor)
@@ -378,17 +389,23 @@ static void actor_finish(struct actor_call *call)
     }
 }
 
-size_t actor_bytes(uint32_t resource_count)
+static uint32_t actor_lock_count(const struct client_program *program)
 {
-    ASSERT(resource_count > 0);
-    return sizeof(struct actor) + resource_count * sizeof(struct lock);
+    return (uint32_t)(program->resource_count * (1 + program->again));
+}
+
+size_t actor_bytes(const struct client_program *program)
+{
+    ASSERT(program->resource_count > 0);
+    return sizeof(struct actor) + actor_lock_count(program) * sizeof(struct lock);
 }
 
 void actor_init(struct actor *actor, const struct client_program *program,
                 const struct lock_config *config, int32_t index, uint64_t seed)
 {
-    memset(actor, 0, actor_bytes((uint32_t)program->resource_count));
-    actor->lock_count = (uint32_t)program->resource_count;
+    memset(actor, 0, actor_bytes(program));
+    actor->lock_count = actor_lock_count(program);
+    actor->resource_count = (uint32_t)program->resource_count;
     actor->wake_ns = TIME_NEVER;
     actor->client_wake_ns = TIME_NEVER;
     client_init(&actor->client, program, index, seed);

@@ -33,7 +33,7 @@ struct actor_event {
     uint8_t node_index;
     uint8_t store_outcome; /* STORE: enum client_outcome */
     uint8_t store_cause;   /* STORE: enum history_cause */
-    uint32_t resource;     /* REPLY */
+    uint32_t lock;         /* REPLY: as its SEND had it */
     struct lock_reply reply;
     struct lock_command command;
     int64_t now_ns;
@@ -59,6 +59,7 @@ struct actor_effect {
     uint8_t point;
     uint8_t f;         /* STORE */
     uint32_t resource; /* SEND, STORE */
+    uint32_t lock;     /* SEND: which of the actor's locks asks */
     int64_t at_ns;     /* WAKE: replaces the one before; TIME_NEVER cancels */
     union {
         struct lock_command command; /* SEND */
@@ -92,15 +93,23 @@ struct actor {
     uint8_t stash;      /* enum actor_stash: why `stashed` waits */
     uint8_t told_count; /* what the lock said and the client has not heard yet */
     uint32_t lock_count;
-    uint32_t stashed_resource;
+    uint32_t resource_count;
+    uint32_t stashed_lock;
     int64_t wake_ns;        /* asked of the world; TIME_NEVER if none */
     int64_t client_wake_ns; /* the program's own part of it */
     struct client_event told[ACTOR_TOLD_MAX];
     struct lock_event stashed;
-    struct lock locks[]; /* one per resource */
+    /* One per resource; and, where clients acquire again what they hold, one more per resource for
+       each time: another lock object of the same name. */
+    struct lock locks[];
 };
 
-size_t actor_bytes(uint32_t resource_count);
+size_t actor_bytes(const struct client_program *program);
+/* Which resource a lock of an actor is for. */
+static inline uint32_t actor_lock_resource(const struct client_program *program, uint32_t lock)
+{
+    return lock % (uint32_t)program->resource_count;
+}
 void actor_init(struct actor *actor, const struct client_program *program,
                 const struct lock_config *config, int32_t index, uint64_t seed);
 void actor_step(struct actor *actor, const struct client_program *program,

@@ -1,79 +1,10 @@
 /* client.c: the program of one simulated application, as a step. */
-#include "harness/client.h"
+#include "harness/client_inner.h"
 
 #include "base/assert.h"
 #include "base/duration.h"
 
 #include <string.h>
-
-/* One call of client_step: what it knows and where its effects go. */
-struct client_call {
-    struct client *client;
-    const struct client_program *program;
-    const struct client_event *event;
-    struct client_effects *effects;
-};
-
-static struct client_effect *client_effect(struct client_call *call, enum client_effect_type type)
-{
-    ASSERT(call->effects->count < CLIENT_EFFECTS_MAX);
-    struct client_effect *effect = &call->effects->list[call->effects->count++];
-    memset(effect, 0, sizeof *effect);
-    effect->type = (uint8_t)type;
-    effect->resource = call->client->resource;
-    return effect;
-}
-
-static struct history_event *client_record(struct client_call *call, enum history_kind kind,
-                                           enum history_type type, enum history_f f)
-{
-    struct history_event *record = &client_effect(call, CLIENT_EFFECT_RECORD)->record;
-    record->kind = (uint8_t)kind;
-    record->type = (uint8_t)type;
-    record->f = (uint8_t)f;
-    record->flags = call->program->audit ? HISTORY_AUDIT : 0;
-    record->process = call->client->index;
-    record->node = HISTORY_NO_NODE;
-    record->fault = HISTORY_NO_FAULT;
-    record->resource = call->client->resource;
-    return record;
-}
-
-/* A record about the grant that the client holds: with its value and fence. */
-static struct history_event *client_record_held(struct client_call *call, enum history_kind kind,
-                                                enum history_type type, enum history_f f)
-{
-    struct history_event *record = client_record(call, kind, type, f);
-    record->value = call->client->value;
-    record->fence = call->client->fence;
-    record->flags |= HISTORY_HAS_VALUE;
-    if (call->client->fence > 0) {
-        record->flags |= HISTORY_HAS_FENCE;
-    }
-    return record;
-}
-
-static void client_go(struct client_call *call, enum client_state state)
-{
-    call->client->state = (uint8_t)state;
-}
-
-static void client_probe(struct client_call *call, enum client_state state, enum probe_point point)
-{
-    client_go(call, state);
-    client_effect(call, CLIENT_EFFECT_PROBE)->point = (uint8_t)point;
-}
-
-static void client_wake(struct client_call *call, int64_t at_ns)
-{
-    client_effect(call, CLIENT_EFFECT_WAKE)->at_ns = at_ns;
-}
-
-static void client_ask(struct client_call *call, enum client_state state, enum history_f f)
-{
-    client_go(call, state);
-    client_effect(call, CLIENT_EFFECT_ASK)->f = (uint8_t)f;
-}
 
 static void client_think(struct client_call *call)
 {
@@ -87,18 +18,47 @@ static void client_think(struct client_call *call)
     client_wake(call, call->event->now_ns + pause_ns);
 }
 
-static void client_acquire(struct client_call *call)
+/* Which resources it wants, in the order in which it asks for them. */
+static void client_choose(struct client_call *call)
 {
     struct client *client = call->client;
-    uint64_t resources = (uint64_t)call->program->resource_count;
-    if (call->program->audit) {
-        client->resource = (uint32_t)(resources - (uint64_t)client->sections_left);
-    } else if (resources > 1) {
-        client->resource = (uint32_t)random_below(&client->stream, resources);
+    const struct client_program *program = call->program;
+    uint64_t resources = (uint64_t)program->resource_count;
+    client->held = 0;
+    client->holds[0].resource = 0;
+    if (program->audit) {
+        client->holds[0].resource = (uint32_t)(resources - (uint64_t)client->sections_left);
+        return;
     }
+    uint32_t sorted[SCENARIO_HOLDS_MAX] = {0};
+    for (uint32_t i = 0; i < (uint32_t)program->at_once && resources > 1; i++) {
+        uint32_t drawn =
+            resources > i + 1 ? (uint32_t)random_below(&client->stream, resources - i) : 0;
+        uint32_t place = 0;
+        while (place < i && sorted[place] <= drawn) { /* of those that are left, the drawn one */
+            drawn++;
+            place++;
+        }
+        memmove(&sorted[place + 1], &sorted[place], (i - place) * sizeof sorted[0]);
+        sorted[place] = drawn;
+        client->holds[i].resource = drawn;
+    }
+    for (int32_t i = 0; i < program->at_once && program->order == ORDER_SAME && resources > 1;
+         i++) {
+        client->holds[i].resource = sorted[i];
+    }
+}
+
+void client_acquire(struct client_call *call)
+{
+    struct client *client = call->client;
+    client->at = client->held;
+    client_at(call)->lost = false;
+    client_at(call)->jeopardy = false;
     client_record(call, HISTORY_OP, HISTORY_INVOKE, HISTORY_ACQUIRE);
     client_ask(call, CLIENT_STATE_ACQUIRING, HISTORY_ACQUIRE);
-    call->effects->list[call->effects->count - 1].deadline_ns = call->program->deadline_ns;
+    struct client_effect *ask = &call->effects->list[call->effects->count - 1];
+    ask->deadline_ns = call->program->deadline_ns;
     if (call->program->cancel_after_ns > 0) {
         client_wake(call, call->event->now_ns + call->program->cancel_after_ns);
     }
@@ -107,6 +67,10 @@ static void client_acquire(struct client_call *call)
 static void client_next_section(struct client_call *call)
 {
     struct client *client = call->client;
+    client->entered = false;
+    client->left = false;
+    client->outside = false;
+    client->at = 0;
     if (client->sections_left > 0) {
         client_think(call);
         return;
@@ -116,29 +80,22 @@ static void client_next_section(struct client_call *call)
     (void)client_effect(call, CLIENT_EFFECT_DONE);
 }
 
+void client_give_back(struct client_call *call, int32_t times)
+{
+    ASSERT(call->client->held > 0);
+    call->client->at = call->client->held - 1;
+    call->client->releases_left = times;
+    client_probe(call, CLIENT_STATE_LEFT, PROBE_BEFORE_RELEASE);
+}
+
 static void client_release(struct client_call *call)
 {
     client_record_held(call, HISTORY_OP, HISTORY_INVOKE, HISTORY_RELEASE);
     client_ask(call, CLIENT_STATE_RELEASING, HISTORY_RELEASE);
 }
 
-/* The end that the lock promised, if it did. */
-static void client_promise(struct history_event *record, const struct client_event *event)
-{
-    if (!event->has_until) {
-        return;
-    }
-    record->flags |= HISTORY_HAS_UNTIL;
-    record->until_ns = event->until_ns;
-    if (event->until_least_ns != 0 && event->until_least_ns != event->until_ns) {
-        record->flags |= HISTORY_HAS_UNTIL_LEAST;
-        record->until_least_ns = event->until_least_ns;
-    }
-}
-
 static void client_told_acquire(struct client_call *call)
 {
-    struct client *client = call->client;
     const struct client_event *event = call->event;
     if (event->outcome != OUTCOME_OK) {
         bool unknown = event->outcome == OUTCOME_INFO;
@@ -147,177 +104,52 @@ static void client_told_acquire(struct client_call *call)
         client_probe(call, CLIENT_STATE_REFUSED, PROBE_AFTER_REFUSED);
         return;
     }
-    client->value = event->value;
-    client->fence = event->fence;
-    client->lost = false;
-    client->jeopardy = false;
-    client->outside = false;
+    client_at(call)->value = event->value;
+    client_at(call)->fence = event->fence;
+    call->client->held++;
     struct history_event *record =
         client_record_held(call, HISTORY_OP, HISTORY_OK, HISTORY_ACQUIRE);
     client_promise(record, event);
     client_probe(call, CLIENT_STATE_GRANTED, PROBE_AFTER_GRANTED);
 }
 
-/* When the next write is due; the writes are spread evenly over the section. */
-static int64_t client_write_due(const struct client_call *call)
+static void client_granted(struct client_call *call)
 {
-    const struct client *client = call->client;
-    if (client->writes_left == 0) {
-        return TIME_NEVER;
-    }
-    int64_t done = call->program->writes - client->writes_left;
-    return client->enter_ns + call->program->hold_ns / call->program->writes * done;
-}
-
-static void client_leave(struct client_call *call)
-{
-    if (!call->client->outside) {
-        client_record_held(call, HISTORY_SECTION, HISTORY_INVOKE, HISTORY_LEAVE);
-    }
-    client_probe(call, CLIENT_STATE_LEFT, PROBE_BEFORE_RELEASE);
-}
-
-/* In jeopardy it stands outside and waits for what comes of it; then it is inside again. */
-static bool client_stands_still(struct client_call *call)
-{
-    struct client *client = call->client;
-    if (client->jeopardy != client->outside && !client->lost) {
-        client_record_held(call, HISTORY_SECTION, HISTORY_INVOKE,
-                           client->jeopardy ? HISTORY_LEAVE : HISTORY_ENTER);
-        client->outside = client->jeopardy;
-    }
-    return client->jeopardy;
-}
-
-/* In the section with nothing outstanding: do what is due, or wait for it. */
-static void client_hold(struct client_call *call)
-{
-    struct client *client = call->client;
-    if (client_stands_still(call)) {
-        client_go(call, CLIENT_STATE_HOLDING);
-        client_wake(call, TIME_NEVER);
-        return;
-    }
-    int64_t now_ns = call->event->now_ns;
-    int64_t write_ns = client_write_due(call);
-    int64_t leave_ns = client->enter_ns + call->program->hold_ns;
-    bool extends = !client->lost || call->program->on_lost == ON_LOST_EXTEND;
-    if (client->lost && (client->outside || call->program->on_lost == ON_LOST_LEAVE)) {
-        client_leave(call);
-        return;
-    }
-    if (client->extend_ns <= now_ns && extends) {
-        client_probe(call, CLIENT_STATE_OVERDUE, PROBE_BEFORE_EXTEND);
-        return;
-    }
-    if (write_ns <= now_ns) {
-        client_record_held(call, HISTORY_OP, HISTORY_INVOKE, HISTORY_READ);
-        struct client_effect *effect = client_effect(call, CLIENT_EFFECT_STORE);
-        effect->f = HISTORY_READ;
-        effect->value = client->value;
-        effect->fence = client->fence;
-        client_go(call, CLIENT_STATE_READING);
-        return;
-    }
-    if (write_ns == TIME_NEVER && leave_ns <= now_ns) {
-        client_leave(call);
-        return;
-    }
-    client_go(call, CLIENT_STATE_HOLDING);
-    int64_t wake_ns = write_ns != TIME_NEVER ? write_ns : leave_ns;
-    if (extends && client->extend_ns < wake_ns) {
-        wake_ns = client->extend_ns;
-    }
-    client_wake(call, wake_ns);
-}
-
-static void client_enter(struct client_call *call)
-{
-    struct client *client = call->client;
     if (call->program->audit) {
+        call->client->entered = true;
+        call->client->releases_left = 1;
         client_release(call);
-        return;
+    } else if (call->client->entered) {
+        client_hold(call);
+    } else if (call->client->held < call->program->at_once) {
+        client_acquire(call);
+    } else {
+        client_enter(call);
     }
-    client->enter_ns = call->event->now_ns;
-    client->releases_left = call->program->releases;
-    client->writes_left = call->program->writes;
-    client->extend_ns = call->program->extend_every_ns > 0
-                            ? client->enter_ns + call->program->extend_every_ns
-                            : TIME_NEVER;
-    client->outside = client->jeopardy;
-    if (!client->outside) {
-        client_record_held(call, HISTORY_SECTION, HISTORY_INVOKE, HISTORY_ENTER);
-    }
-    client_hold(call);
 }
 
-static void client_write(struct client_call *call)
+/* A refusal: whoever has a part of what it wants gives that back, and tries it all again. */
+static void client_refused(struct client_call *call)
+{
+    if (call->client->entered) {
+        client_hold(call);
+    } else if (call->client->held > 0) {
+        client_give_back(call, 1);
+    } else {
+        client_next_section(call);
+    }
+}
+
+static void client_released(struct client_call *call)
 {
     struct client *client = call->client;
-    client_record_held(call, HISTORY_OP, HISTORY_INVOKE, HISTORY_WRITE)->basis = client->basis;
-    struct client_effect *effect = client_effect(call, CLIENT_EFFECT_STORE);
-    effect->f = HISTORY_WRITE;
-    effect->value = client->value;
-    effect->fence = client->fence;
-    effect->basis = client->basis;
-    client_go(call, CLIENT_STATE_WRITING);
-}
-
-static void client_store(struct client_call *call)
-{
-    struct client *client = call->client;
-    const struct client_event *event = call->event;
-    bool reading = client->state == CLIENT_STATE_READING;
-    ASSERT(reading || client->state == CLIENT_STATE_WRITING);
-    bool ok = event->outcome == OUTCOME_OK;
-    struct history_event *record = client_record_held(
-        call, HISTORY_OP, ok ? HISTORY_OK : HISTORY_FAIL, reading ? HISTORY_READ : HISTORY_WRITE);
-    record->cause = event->cause;
-    record->version = event->version;
-    record->basis = reading ? 0 : client->basis;
-    if (reading && ok) {
-        client->basis = event->version;
-        client_probe(call, CLIENT_STATE_READ, PROBE_BEFORE_WRITE);
-        return;
+    if (client->held == 0) {
+        client_next_section(call);
+    } else if (client->entered && !client->left) {
+        client_hold(call);
+    } else {
+        client_give_back(call, client->left ? call->program->releases : 1);
     }
-    client->writes_left--;
-    client_probe(call, CLIENT_STATE_WRITTEN, PROBE_AFTER_WRITE);
-}
-
-static void client_extend(struct client_call *call)
-{
-    client_record_held(call, HISTORY_OP, HISTORY_INVOKE, HISTORY_EXTEND);
-    client_ask(call, CLIENT_STATE_EXTENDING, HISTORY_EXTEND);
-}
-
-static enum history_type client_outcome_type(enum client_outcome outcome)
-{
-    switch (outcome) {
-    case OUTCOME_OK:
-        return HISTORY_OK;
-    case OUTCOME_FAIL:
-        return HISTORY_FAIL;
-    case OUTCOME_INFO:
-        return HISTORY_INFO;
-    case OUTCOME_LOST:
-    case OUTCOME_RENEWED:
-    case OUTCOME_JEOPARDY:
-        break;
-    }
-    UNREACHABLE();
-}
-
-static void client_told_extend(struct client_call *call)
-{
-    const struct client_event *event = call->event;
-    struct history_event *record = client_record_held(
-        call, HISTORY_OP, client_outcome_type((enum client_outcome)event->outcome), HISTORY_EXTEND);
-    record->cause = event->cause;
-    if (event->outcome == OUTCOME_OK) {
-        client_promise(record, event);
-    }
-    call->client->extend_ns = event->now_ns + call->program->extend_every_ns;
-    client_probe(call, CLIENT_STATE_EXTENDED, PROBE_AFTER_EXTEND);
 }
 
 static void client_told_release(struct client_call *call)
@@ -330,32 +162,45 @@ static void client_told_release(struct client_call *call)
         client_release(call);
         return;
     }
-    call->client->sections_left--;
+    call->client->held--;
+    call->client->sections_left -= call->client->held == 0 && call->client->entered ? 1 : 0;
     client_probe(call, CLIENT_STATE_RELEASED, PROBE_AFTER_RELEASE);
 }
 
-static bool client_in_section(const struct client *client)
+static void client_told_of(struct client_call *call, enum client_outcome outcome)
 {
-    return client->state >= CLIENT_STATE_GRANTED && client->state <= CLIENT_STATE_RELEASING;
+    if (outcome == OUTCOME_LOST) {
+        client_record_held(call, HISTORY_NOTICE, HISTORY_INVOKE, HISTORY_LOST);
+    } else if (outcome == OUTCOME_RENEWED) {
+        client_promise(client_record_held(call, HISTORY_LEASE, HISTORY_INVOKE, HISTORY_MOVED),
+                       call->event);
+    }
 }
 
-/* What the lock says unasked matters while it is held. */
+/* What the lock says unasked matters while it is held. Of what was acquired again it says it once.
+ */
 static void client_told_unasked(struct client_call *call)
 {
     struct client *client = call->client;
     enum client_outcome outcome = (enum client_outcome)call->event->outcome;
-    if (!client_in_section(client) || client->lost) {
-        return;
+    uint8_t at = client->at;
+    bool releases = client->state == CLIENT_STATE_RELEASING && outcome == OUTCOME_RENEWED;
+    bool news = false;
+    for (uint8_t i = 0; i < client->held; i++) {
+        struct client_hold *hold = &client->holds[i];
+        if (hold->resource != call->event->resource || hold->lost) {
+            continue;
+        }
+        hold->jeopardy = outcome == OUTCOME_JEOPARDY;
+        hold->lost = outcome == OUTCOME_LOST;
+        client->at = i;
+        if (!news && !(releases && at == i)) {
+            client_told_of(call, outcome);
+        }
+        news = true;
     }
-    client->jeopardy = outcome == OUTCOME_JEOPARDY;
-    if (outcome == OUTCOME_LOST) {
-        client->lost = true;
-        client_record_held(call, HISTORY_NOTICE, HISTORY_INVOKE, HISTORY_LOST);
-    } else if (outcome == OUTCOME_RENEWED && client->state != CLIENT_STATE_RELEASING) {
-        client_promise(client_record_held(call, HISTORY_LEASE, HISTORY_INVOKE, HISTORY_MOVED),
-                       call->event);
-    }
-    if (client->state == CLIENT_STATE_HOLDING) {
+    client->at = at;
+    if (news && client->state == CLIENT_STATE_HOLDING) {
         client_hold(call);
     }
 }
@@ -382,22 +227,26 @@ static void client_passed(struct client_call *call)
 {
     switch ((enum client_state)call->client->state) {
     case CLIENT_STATE_REFUSED:
+        client_refused(call);
+        return;
     case CLIENT_STATE_RELEASED:
-        client_next_section(call);
+        client_released(call);
         return;
     case CLIENT_STATE_GRANTED:
-        client_enter(call);
+        client_granted(call);
         return;
     case CLIENT_STATE_READ:
-        if (call->client->jeopardy) {
+        if (client_in_jeopardy(call->client)) {
             client_hold(call); /* it reads anew when it may */
         } else {
             client_write(call);
         }
         return;
     case CLIENT_STATE_WRITTEN:
-    case CLIENT_STATE_EXTENDED:
         client_hold(call);
+        return;
+    case CLIENT_STATE_EXTENDED:
+        client_extended(call);
         return;
     case CLIENT_STATE_OVERDUE:
         client_extend(call);
@@ -423,6 +272,7 @@ static void client_passed(struct client_call *call)
 static void client_woken(struct client_call *call)
 {
     if (call->client->state == CLIENT_STATE_THINKING) {
+        client_choose(call);
         client_acquire(call);
     } else if (call->client->state == CLIENT_STATE_HOLDING) {
         client_hold(call);
@@ -440,10 +290,14 @@ void client_program_init(struct client_program *program, const struct plan *plan
     program->resource_count = scenario->resource_count;
     program->sections = audit ? scenario->resource_count : scenario->sections;
     program->audit = audit;
+    program->at_once = 1;
     if (audit) {
         program->think_ns = NS_PER_MS;
         return;
     }
+    program->at_once = scenario->at_once;
+    program->again = scenario->again;
+    program->order = scenario->order;
     program->writes = scenario->writes;
     program->hold_ns = scenario->hold_ns;
     program->think_ns = scenario->think_ns;

@@ -37,6 +37,7 @@ struct client_event {
     uint8_t outcome;            /* TOLD: enum client_outcome; STORE: OK or FAIL */
     uint8_t cause;              /* TOLD, STORE: enum history_cause of a failure */
     bool has_until;             /* TOLD ok, renewed: the lock promised an end */
+    uint32_t resource;          /* TOLD unasked: of which */
     int64_t now_ns;             /* the client's monotonic clock */
     int64_t until_ns;           /* the same: the promised end on the client's clock ... */
     int64_t until_least_ns;     /* ... and its earliest reading; 0: it is exact */
@@ -61,6 +62,7 @@ struct client_effect {
     uint8_t type;                /* enum client_effect_type */
     uint8_t f;                   /* ASK, STORE: enum history_f */
     uint8_t point;               /* PROBE: enum probe_point */
+    uint8_t depth;               /* ASK: so often its client held it before this grant */
     uint32_t resource;           /* ASK, STORE */
     int64_t at_ns;               /* WAKE */
     int64_t deadline_ns;         /* ASK acquire: it is to be answered within this; 0: no limit */
@@ -70,7 +72,7 @@ struct client_effect {
     struct history_event record; /* RECORD */
 };
 
-enum { CLIENT_EFFECTS_MAX = 5 };
+enum { CLIENT_EFFECTS_MAX = 8 };
 
 struct client_effects {
     uint32_t count;
@@ -80,6 +82,9 @@ struct client_effects {
 /* What all clients of a run have in common; borrowed, never written. */
 struct client_program {
     int32_t resource_count;
+    int32_t at_once; /* so many of them in each section */
+    int32_t again;   /* so often it acquires in its section what it holds already */
+    uint8_t order;   /* enum acquire_order */
     int32_t sections;
     int32_t writes;
     int64_t hold_ns;
@@ -93,11 +98,23 @@ struct client_program {
     bool audit; /* the auditor: acquires each resource in turn, asking until granted; releases */
 };
 
+/*
+ * What a client was granted, or asks for, lies on a stack: first the resources that it wants at
+ * once, then what it acquired again. It is given back from the top.
+ */
+struct client_hold {
+    uint32_t resource;
+    bool lost;     /* told so */
+    bool jeopardy; /* told so, and neither renewed nor lost since: its client touches nothing */
+    struct history_value value;
+    int64_t fence;
+};
+
 enum client_state {
     CLIENT_STATE_NEW,
     CLIENT_STATE_THINKING,
     CLIENT_STATE_ACQUIRING, /* asked, not answered */
-    CLIENT_STATE_REFUSED,   /* at the probe after_refused, or waiting to ask again */
+    CLIENT_STATE_REFUSED,   /* at the probe after_refused */
     CLIENT_STATE_GRANTED,   /* at the probe after_granted */
     CLIENT_STATE_HOLDING,   /* in the section, nothing outstanding */
     CLIENT_STATE_READING,
@@ -116,19 +133,20 @@ enum client_state {
 
 struct client {
     uint8_t state; /* enum client_state */
-    bool lost;     /* told so during this section */
-    bool jeopardy; /* told so, and neither renewed nor lost since: it touches nothing, ... */
-    bool outside;  /* ... and has left its section meanwhile */
+    bool entered;  /* it is, or was, in the section of what it holds */
+    bool left;     /* ... and is so no longer */
+    bool outside;  /* it has left its section while something is in jeopardy */
+    uint8_t held;  /* grants on the stack */
+    uint8_t at;    /* the one that the client is busy with; `held` while it asks for it */
+    uint8_t again_left;
     int32_t index;
     int32_t sections_left; /* a section counts once it was granted; refusals do not */
     int32_t writes_left;
-    int32_t releases_left; /* of this section */
-    uint32_t resource;
+    int32_t releases_left; /* of this grant */
     int64_t enter_ns;  /* when the section began, client's clock; the writes are spread from here */
     int64_t extend_ns; /* when the next extension is due; TIME_NEVER if none */
-    int64_t fence;
-    int64_t basis; /* version read for the write that is under way */
-    struct history_value value;
+    int64_t basis;     /* version read for the write that is under way */
+    struct client_hold holds[SCENARIO_HOLDS_MAX];
     struct random_stream stream; /* thinking times and choices of a resource */
 };
 

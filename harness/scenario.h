@@ -31,7 +31,8 @@ enum {
     SCENARIO_EXPECTS_MAX = 24,
     SCENARIO_CLIENTS_MAX = 10000,
     SCENARIO_RESOURCES_MAX = 1024,
-    SCENARIO_ANY = -1, /* any client, any node */
+    SCENARIO_HOLDS_MAX = 4, /* grants that a client has at once */
+    SCENARIO_ANY = -1,      /* any client, any node */
 };
 
 /* Named places in a client's life where a fault can strike, in the order of that life. */
@@ -170,6 +171,17 @@ enum on_lost {
 #undef X
 };
 
+/* In which order a client acquires what it wants at once. */
+#define ACQUIRE_ORDER_MAP(X)                                                                       \
+    X(ORDER_SAME, "same") /* all clients in the same one: nobody waits in a circle */              \
+    X(ORDER_ANY, "any")   /* as they are drawn */
+
+enum acquire_order {
+#define X(name, word) name,
+    ACQUIRE_ORDER_MAP(X)
+#undef X
+};
+
 struct expectation {
     char check[SCENARIO_NAME_BYTES];
     char verdict[12]; /* "pass", "fail", "unknown", "skipped"; "any": no fail that the library is to
@@ -192,7 +204,8 @@ struct scenario {
     char about[SCENARIO_TEXT_BYTES];
     char source[SCENARIO_TEXT_BYTES];
     char path[SCENARIO_TEXT_BYTES];
-    uint16_t needs; /* bit n: enum history_declares; without them it does not apply to a lock */
+    uint16_t needs; /* bit n: enum history_declares; without them it does not apply to a lock, */
+    uint16_t lacks; /* ... nor to one that declares any of these */
 
     struct lock_config lock;
     char algorithm[SCENARIO_NAME_BYTES];
@@ -203,6 +216,9 @@ struct scenario {
 
     int32_t client_count;
     int32_t resource_count;
+    int32_t at_once;         /* of them, in each section */
+    uint8_t order;           /* enum acquire_order */
+    int32_t again;           /* so often a holder acquires what it holds */
     int32_t sections;        /* per client */
     int32_t writes;          /* per section */
     int64_t hold_ns;         /* length of a section, its writes spread over it */

@@ -16,7 +16,8 @@ static int64_t point_passes_max(const struct scenario *scenario, enum probe_poin
     case PROBE_AFTER_GRANTED:
     case PROBE_BEFORE_RELEASE:
     case PROBE_AFTER_RELEASE:
-        return sections;
+        /* Whoever wants several gives back a part of them each time that he is refused. */
+        return scenario->at_once > 1 ? INT64_MAX : sections * (1 + scenario->again);
     case PROBE_BEFORE_WRITE:
     case PROBE_AFTER_WRITE:
         return sections * scenario->writes;
@@ -199,19 +200,49 @@ static void random_check(struct problems *problems, const struct document *const
 static void needs_check(struct problems *problems, const struct document *const *places,
                         const struct scenario *scenario)
 {
-    static const struct {
+    const struct {
         const char *key;
-        const char *word;
+        bool asked;
         uint8_t need;
-    } rows[] = {{"clients.deadline", "deadline", DECLARES_DEADLINE},
-                {"clients.cancel_after", "cancel", DECLARES_CANCEL}};
+    } rows[] = {{"clients.deadline", scenario->deadline_ns > 0, DECLARES_DEADLINE},
+                {"clients.cancel_after", scenario->cancel_after_ns > 0, DECLARES_CANCEL},
+                {"clients.at_once", scenario->at_once > 1, DECLARES_SEVERAL}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct document *part = place_of(places, rows[i].key);
-        bool asked = i == 0 ? scenario->deadline_ns > 0 : scenario->cancel_after_ns > 0;
-        if (part != NULL && asked && (scenario->needs >> rows[i].need & 1u) == 0) {
+        if (part != NULL && rows[i].asked && (scenario->needs >> rows[i].need & 1u) == 0) {
             problem_say(problems, part->place,
-                        "not every lock can do this; say \"needs: [%s]\" as well", rows[i].word);
+                        "not every lock can do this; say \"needs: [%s]\" as well",
+                        history_declarations.words[rows[i].need]);
         }
+    }
+    const struct document *again = place_of(places, "clients.again");
+    uint32_t said = (uint32_t)scenario->needs | scenario->lacks;
+    if (again != NULL && scenario->again > 0 && (said >> DECLARES_REENTRANT & 1u) == 0) {
+        problem_say(problems, again->place,
+                    "a lock may grant this or refuse it; say \"needs: [reentrant]\" or \"lacks: "
+                    "[reentrant]\" as well");
+    }
+    const struct document *lacks = place_of(places, "lacks");
+    uint32_t both = (uint32_t)scenario->needs & scenario->lacks;
+    if (lacks != NULL && both != 0) {
+        problem_say(problems, lacks->place, "no lock has and lacks \"%s\"",
+                    history_declarations.words[__builtin_ctz(both)]);
+    }
+}
+
+/* What a client holds at once. */
+static void holds_check(struct problems *problems, const struct document *const *places,
+                        const struct scenario *scenario)
+{
+    struct place at_once = place_of_either(places, "clients.at_once", "clients.again");
+    if (scenario->at_once > scenario->resource_count) {
+        problem_say(problems, at_once, "%d at once of %d: say \"resources: %d\" as well",
+                    scenario->at_once, scenario->resource_count, scenario->at_once);
+    }
+    if (scenario->at_once + scenario->again > SCENARIO_HOLDS_MAX) {
+        problem_say(problems, place_of_either(places, "clients.again", "clients.at_once"),
+                    "at_once and again make %d grants of one client; at most %d are followed",
+                    scenario->at_once + scenario->again, SCENARIO_HOLDS_MAX);
     }
 }
 
@@ -222,6 +253,7 @@ void scenario_check(struct problems *problems, const struct document *const *pla
     algorithm_check(problems, places, scenario);
     random_check(problems, places, scenario);
     needs_check(problems, places, scenario);
+    holds_check(problems, places, scenario);
     if (scenario->lock.node_timeout_ns >= scenario->lock.ttl_ns) {
         problem_say(problems, place_of_either(places, "lock.node_timeout", "lock.ttl"),
                     "lock.node_timeout must be less than lock.ttl, and should be small beside it");

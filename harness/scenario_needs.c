@@ -19,7 +19,7 @@ void nature_of_own(const struct scenario *scenario, struct lock_nature *nature)
     text_add(&library, "%s", algorithm->name);
 }
 
-/* What is missing, in words that go on after "the library ...". */
+/* What is missing, in words that go on after "it ...". */
 static const char *need_missing(enum history_declares need)
 {
     switch (need) {
@@ -55,6 +55,16 @@ bool scenario_applies(const struct scenario *scenario, const struct lock_nature 
     uint32_t missing = (uint32_t)scenario->needs & ~(uint32_t)nature->declares;
     if (missing != 0) {
         text_add(why, "it %s", need_missing((enum history_declares)__builtin_ctz(missing)));
+        return false;
+    }
+    uint32_t odd = (uint32_t)scenario->lacks & nature->declares;
+    if (odd != 0) {
+        text_add(why, "it declares %s", history_declarations.words[__builtin_ctz(odd)]);
+        return false;
+    }
+    if (scenario->lacks != 0 && nature->silent) {
+        text_add(why, "it does not say whether it has %s",
+                 history_declarations.words[__builtin_ctz(scenario->lacks)]);
         return false;
     }
     if (scenario->node_count < nature->nodes_min) {

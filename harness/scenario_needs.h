@@ -1,5 +1,5 @@
 /*
- * scenario_needs.h: whether a scenario applies to a lock: `needs`, and its number of nodes.
+ * scenario_needs.h: whether a scenario applies to a lock: `needs`, `lacks`, its number of nodes.
  *
  * What a lock is, it says itself (docs/ADAPTERS.md); our own are known. A scenario that does not
  * apply is not run, and that is told with the reason: it is no pass.
@@ -12,6 +12,7 @@
 /* What a lock under test is, as far as it decides what can be asked of it. */
 struct lock_nature {
     uint16_t declares; /* bit n: enum history_declares */
+    bool silent;       /* it said nothing of itself: what it lacks is not known either */
     int32_t nodes_min; /* it is for so many nodes ... */
     int32_t nodes_max; /* ... up to this many */
     char library[HISTORY_NAME_BYTES];

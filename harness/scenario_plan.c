@@ -197,6 +197,14 @@ void fault_name_targets(const struct fault *fault, struct history_event *start)
     }
 }
 
+/* What an attempt takes that is under way, and to clean up behind it: node after node, at worst. */
+static int64_t patience_ns(const struct scenario *scenario)
+{
+    const struct lock_config *lock = &scenario->lock;
+    return 2 * scenario->node_count * lock->node_timeout_ns + lock->retry_delay_ns +
+           lock->retry_jitter_ns;
+}
+
 void plan_header(const struct plan *plan, const char *world, struct history_header *header)
 {
     const struct scenario *scenario = &plan->scenario;
@@ -222,4 +230,10 @@ void plan_header(const struct plan *plan, const char *world, struct history_head
     header->fence_check = scenario->fence_check;
     header->value_check = scenario->value_check;
     header->fenced = algorithm->fenced;
+    header->ownership = OWNERSHIP_OBJECT; /* of our own; a library says whose it is */
+    header->at_once = scenario->at_once > 1 ? scenario->at_once : 0;
+    header->again = scenario->again;
+    header->deadline_ns = scenario->deadline_ns;
+    header->patience_ns =
+        scenario->deadline_ns + scenario->cancel_after_ns > 0 ? patience_ns(scenario) : 0;
 }

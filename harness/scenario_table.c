@@ -18,6 +18,7 @@ static const struct key_word fsync_words[] = {FSYNC_MAP(X){NULL, 0}};
 static const struct key_word mode_words[] = {PARTITION_MODE_MAP(X){NULL, 0}};
 static const struct key_word error_words[] = {NODE_ERROR_MAP(X){NULL, 0}};
 static const struct key_word on_lost_words[] = {ON_LOST_MAP(X){NULL, 0}};
+static const struct key_word order_words[] = {ACQUIRE_ORDER_MAP(X){NULL, 0}};
 static const struct key_word shape_words[] = {PARTITION_SHAPE_MAP(X){NULL, 0}};
 const struct key_word probe_words[] = {PROBE_MAP(X){NULL, 0}};
 const struct key_word role_words[] = {COMMAND_ROLE_MAP(X){NULL, 0}};
@@ -45,6 +46,8 @@ const struct scenario_key scenario_keys[] = {
 
     {"needs", "what the lock must declare; this does not apply to one that lacks any of it",
      "nothing", KEY_WORDS, FIELD(needs), 0, 0, 0, needs_words},
+    {"lacks", "what the lock must not declare; this does not apply to one that declares any of it",
+     "nothing", KEY_WORDS, FIELD(lacks), 0, 0, 0, needs_words},
 
     {"lock", "the lock under test", NULL, KEY_MAP, NO_FIELD, 0, 0, 0, NULL},
     {"lock.algorithm", "its name, as `picklock list` shows it", NULL, KEY_ALGORITHM, NO_FIELD, 0, 0,
@@ -85,6 +88,17 @@ const struct scenario_key scenario_keys[] = {
      NULL},
     {"clients.resources", "how many names are locked; each client draws one every time", "1",
      KEY_COUNT, FIELD(resource_count), 1, SCENARIO_RESOURCES_MAX, 1, NULL},
+    {"clients.at_once",
+     "how many of them each client holds in a section; needs: [several] for more than 1", "1",
+     KEY_COUNT, FIELD(at_once), 1, SCENARIO_HOLDS_MAX, 1, NULL},
+    {"clients.order",
+     "in which it acquires them: the same for all clients, or any; a refused client gives back "
+     "what it has",
+     "same", KEY_WORD, FIELD(order), 0, 0, ORDER_SAME, order_words},
+    {"clients.again",
+     "how often a client acquires in its section what it holds already; given back in the middle "
+     "of it",
+     "0", KEY_COUNT, FIELD(again), 0, SCENARIO_HOLDS_MAX - 1, 0, NULL},
     {"clients.sections", "how often each client is granted the lock before it is done", "1",
      KEY_COUNT, FIELD(sections), 1, 1000000, 1, NULL},
     {"clients.hold", "length of a section; its writes are spread over it", "100ms", KEY_DURATION,

@@ -82,7 +82,8 @@ enum {
     X(HISTORY_OBSERVE, "observe")       /* op: asks who holds the lock; only in foreign files */   \
     X(HISTORY_KEY_TOUCHED, "touched") /* node: changed otherwise: a count, one of several keys */  \
     X(HISTORY_STOOD_STILL, "stood-still") /* late: `cause` says which part, numbers how long */    \
-    X(HISTORY_VALUE_MISMATCH, "value-mismatch") /* client: it reported a value never sent */
+    X(HISTORY_VALUE_MISMATCH, "value-mismatch") /* client: it reported a value never sent */       \
+    X(HISTORY_GIVEN_UP, "given-up") /* client: its acquire, which was not answered in time */
 
 /* Why: of a key's end, of a failed operation, of a run's end. */
 #define HISTORY_CAUSE_MAP(X)                                                                       \
@@ -365,6 +366,10 @@ struct history_header {
      * is told of its keys. */
     int32_t store_count;
     int32_t thread_count;   /* of each program: client c is thread c % n of program c / n; 0: 1 */
+    int32_t at_once;        /* resources that each client is to hold at once; 0: 1 */
+    int32_t again;          /* so often each client is to acquire what it holds */
+    int64_t deadline_ns;    /* each acquire was to be answered within so long; 0: no limit */
+    int64_t patience_ns;    /* ... or, once it was given up, at once; this much later is forgiven */
     int64_t renew_every_ns; /* with DECLARES_RENEW: how often; 0 where unknown */
     char server[HISTORY_NAME_BYTES]; /* what the nodes run: "redis 7.0.15"; "" where unknown */
     char sites[HISTORY_SITES_BYTES]; /* nodes on other machines: where, and their clocks */

@@ -21,7 +21,7 @@ enum {
 static bool resource_says(const struct history_event *event)
 {
     return (event->kind == HISTORY_NODE && event->f != HISTORY_NODE_ERROR) ||
-           event->f == HISTORY_VALUE_MISMATCH;
+           event->f == HISTORY_VALUE_MISMATCH || event->f == HISTORY_GIVEN_UP;
 }
 
 static bool basis_says(const struct history_event *event)
@@ -164,6 +164,15 @@ const struct history_field history_header_fields[] = {
      .max = HISTORY_NODES_MAX},
     {"threads", FIELD_COUNT, .doc = "threads of each program; 0 is 1", HEADER(thread_count),
      .max = HISTORY_CLIENTS_MAX},
+    {"at_once", FIELD_COUNT, .doc = "resources that each client is to hold at once; 0 is 1",
+     HEADER(at_once), .max = HISTORY_RESOURCES_MAX},
+    {"again", FIELD_COUNT, .doc = "how often each client is to acquire what it holds already",
+     HEADER(again), .max = HISTORY_RESOURCES_MAX},
+    {"deadline", FIELD_NATURAL, .doc = "an acquire was to be answered within this, ns; 0: no limit",
+     HEADER(deadline_ns)},
+    {"patience", FIELD_NATURAL,
+     .doc = "how much later than that, or than it was given up, its answer may come, ns",
+     HEADER(patience_ns)},
     {"server", FIELD_NAME, .doc = "what the nodes run, such as `redis 7.0.15`", NAME(server)},
     {"sites", FIELD_NAME,
      .doc = "nodes under agents: their addresses, and how far their clocks are from ours",

@@ -65,7 +65,7 @@ extern const size_t history_event_field_count;
 extern const struct history_field history_header_fields[];
 extern const size_t history_header_field_count;
 
-enum { HISTORY_FIELDS_MAX = 32 };
+enum { HISTORY_FIELDS_MAX = 64 };
 
 /* The place of a field in the event or header that begins at `whole`. */
 static inline void *history_field_at(const struct history_field *field, const void *whole)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define BIT(field) (UINT32_C(1) << (field))
+#define BIT(field) (UINT64_C(1) << (field))
 
 /* The words of the format, hashed once a reader. */
 struct jsonl {
@@ -15,10 +15,10 @@ struct jsonl {
     struct scan_words event_fields;
     struct scan_words header_words[HISTORY_FIELDS_MAX]; /* of the vocabulary of a field */
     struct scan_words event_words[HISTORY_FIELDS_MAX];
-    uint32_t must[HISTORY_KINDS]; /* which fields each kind of event must and may have */
-    uint32_t may[HISTORY_KINDS];
-    uint32_t header_must;
-    uint32_t resource; /* bit of the field that names it */
+    uint64_t must[HISTORY_KINDS]; /* which fields each kind of event must and may have */
+    uint64_t may[HISTORY_KINDS];
+    uint64_t header_must;
+    uint64_t resource; /* bit of the field that names it */
     uint8_t kind_of_f[HISTORY_FS];
 };
 
@@ -212,7 +212,7 @@ static bool header_field(struct scan *scan, const struct jsonl *jsonl, size_t in
 
 static bool header_scan(struct scan *scan, const struct jsonl *jsonl, struct history_header *header)
 {
-    uint32_t seen = 0;
+    uint64_t seen = 0;
     struct scan_word key;
     if (!scan_object_begin(scan)) {
         return false;
@@ -392,10 +392,10 @@ static bool event_field(struct event_line *line, const struct jsonl *jsonl, size
     UNREACHABLE();
 }
 
-static bool event_agrees(struct scan *scan, const struct jsonl *jsonl, uint32_t seen,
+static bool event_agrees(struct scan *scan, const struct jsonl *jsonl, uint64_t seen,
                          const struct history_event *event)
 {
-    uint32_t must = jsonl->must[event->kind];
+    uint64_t must = jsonl->must[event->kind];
     if ((seen & must) != must) {
         return scan_refuse(scan, ERROR_SCHEMA, "a field that this kind of event needs is missing");
     }
@@ -408,7 +408,7 @@ static bool event_agrees(struct scan *scan, const struct jsonl *jsonl, uint32_t 
     return true;
 }
 
-static bool event_scan(struct event_line *line, const struct jsonl *jsonl, uint32_t *seen)
+static bool event_scan(struct event_line *line, const struct jsonl *jsonl, uint64_t *seen)
 {
     struct scan *scan = &line->scan;
     struct scan_word key;
@@ -435,7 +435,7 @@ static struct result jsonl_event(struct history_parse *parse, struct history_lin
                                  struct history_event *event, struct text *why)
 {
     struct event_line line = {.scan = scan_line(text->text, text->bytes), .event = event};
-    uint32_t seen = 0;
+    uint64_t seen = 0;
     const struct jsonl *jsonl = parse->state;
     if (!event_scan(&line, jsonl, &seen)) {
         return jsonl_refused(parse, &line.scan, why);

@@ -77,6 +77,7 @@ struct server_ask {
     uint32_t node;
     uint32_t client;
     uint32_t resource;
+    uint32_t lock;       /* the world's: which lock of the client asks */
     uint32_t connection; /* the world's: which of the link's connections it came by */
     int64_t sent_ns;     /* when its client sent it */
     struct lock_command command;

@@ -15,12 +15,16 @@ enum answer_reason {
     PROMISED_NOTHING,    /* the lock declares validity, and a grant promises no end */
     FENCED_NOTHING,      /* ... a fence, and a grant has none */
     RENEWED_NOTHING,     /* ... that it renews, and none was seen; number[0]: held for so long */
+    DEADLINE_IGNORED,    /* ... or that it takes a deadline; number[0]: so much later it answered */
+    GIVING_UP_IGNORED,   /* ... or that an acquire can be given up */
     VALUE_NOT_ITS_OWN,   /* unknown: it reported a value that stood in none of its commands;
                             number[0]: the client */
 };
 
 struct answer_consistency {
     struct check_result result;
+    int64_t deadline_ns; /* of every acquire; 0: none */
+    int64_t patience_ns;
 };
 
 static size_t answer_bytes(const struct history_header *header)
@@ -31,8 +35,10 @@ static size_t answer_bytes(const struct history_header *header)
 
 static void answer_init(void *state, const struct history_header *header)
 {
-    (void)header;
-    memset(state, 0, sizeof(struct answer_consistency));
+    struct answer_consistency *answers = state;
+    memset(answers, 0, sizeof *answers);
+    answers->deadline_ns = header->deadline_ns;
+    answers->patience_ns = header->patience_ns;
 }
 
 static void answer_violated(struct answer_consistency *answers, const struct ledger *ledger,
@@ -48,6 +54,9 @@ static void answer_violated(struct answer_consistency *answers, const struct led
     };
     ASSERT(finding.number[0] >= 0);
     if (reason == GRANTED_TWICE || reason == REFUSED_ITS_HOLDER) {
+        bool same = claim->granted_index == ledger->last_index;
+        finding.evidence[0] =
+            same ? ledger_process(ledger, claim->process)->held_index : claim->granted_index;
         finding.rest = rest_of_promise(ledger, claim);
     } else if (reason == RENEWED_NOTHING) {
         finding.rest = rest_of_wait(ledger, claim->granted_ns, ledger->ttl_ns / 2);
@@ -57,7 +66,10 @@ static void answer_violated(struct answer_consistency *answers, const struct led
     check_fail(&answers->result, ledger, &finding);
 }
 
-/* A lease of this client that surely runs, and was granted before its last ask; NULL: none. */
+/*
+ * A lease of this client that was granted before it asked and surely runs still; NULL: none. A
+ * grant of the same value stands where that lease stood: then what it was when it asked has to do.
+ */
 static const struct ledger_claim *held_before(const struct ledger *ledger,
                                               const struct history_event *event)
 {
@@ -65,40 +77,86 @@ static const struct ledger_claim *held_before(const struct ledger *ledger,
     if (slot == ledger->process_count) {
         return NULL;
     }
-    uint64_t asked_index = ledger_process_at(ledger, slot)->open_index;
+    const struct ledger_process *process = ledger_process_at(ledger, slot);
     for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
         const struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
-        if (claim->state == CLAIM_GRANTED && claim->resource == event->resource &&
-            claim->granted_index < asked_index && ledger_running(ledger, claim)) {
+        bool before =
+            claim->granted_index < process->open_index ||
+            (claim->granted_index == event->index && process->held_end_ns > ledger->now_ns &&
+             history_value_equal(&claim->value, &process->held_value));
+        if (claim->state == CLAIM_GRANTED && claim->resource == event->resource && before &&
+            ledger_running(ledger, claim)) {
             return claim;
         }
     }
     return NULL;
 }
 
-/* Whether a fault may have reached anything since its lease was asked for. */
-static bool anything_touched(const struct ledger *ledger, const struct ledger_claim *claim)
+/* What makes a client late, or shows it another time than ours. */
+#define STOPS_A_CLIENT                                                                             \
+    (UINT32_C(1) << FAULT_PAUSE | UINT32_C(1) << FAULT_SLOW | UINT32_C(1) << FAULT_CLOCK_JUMP |    \
+     UINT32_C(1) << FAULT_CLOCK_RATE)
+
+/* The answer to an acquire came, or did not yet: so much later than it was to come at `due_ns`. */
+static void answer_late(struct answer_consistency *answers, const struct ledger *ledger,
+                        const struct ledger_process *process, enum answer_reason reason)
 {
-    return ledger_any_fault(ledger, claim->asked_ns);
+    int64_t due_ns =
+        reason == DEADLINE_IGNORED ? process->open_ns + answers->deadline_ns : process->given_up_ns;
+    if (due_ns > ledger->now_ns - answers->patience_ns ||
+        ledger_client_fault(ledger, process->process, STOPS_A_CLIENT, process->open_ns,
+                            ledger->now_ns)) {
+        return;
+    }
+    struct finding finding = {
+        .reason = (uint8_t)reason,
+        .evidence = {process->open_index, ledger->last_index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+        .number = {ledger->now_ns - due_ns, 0},
+        .rest = rest_of_wait(ledger, due_ns, ledger->now_ns - due_ns - answers->patience_ns),
+    };
+    finding.rest.processes[0] = process->process;
+    check_fail(&answers->result, ledger, &finding);
+}
+
+/* Whoever declares that it takes a deadline, or that an acquire can be given up, is to answer by
+ * then, whatever befalls nodes and links. */
+static void answer_in_time(struct answer_consistency *answers, const struct ledger *ledger,
+                           const struct ledger_process *process)
+{
+    if ((process->open_flags & HISTORY_AUDIT) != 0) {
+        return;
+    }
+    if (answers->deadline_ns > 0 && ledger_declares(ledger, DECLARES_DEADLINE)) {
+        answer_late(answers, ledger, process, DEADLINE_IGNORED);
+    }
+    if (process->given_up_ns != TIME_NEVER && ledger_declares(ledger, DECLARES_CANCEL)) {
+        answer_late(answers, ledger, process, GIVING_UP_IGNORED);
+    }
 }
 
 static void answer_acquire(struct answer_consistency *answers, const struct ledger *ledger,
                            const struct history_event *event)
 {
     const struct ledger_claim *held = held_before(ledger, event);
+    const struct ledger_process *process = ledger_process(ledger, event->process);
     bool reentrant = ledger_declares(ledger, DECLARES_REENTRANT);
+    bool same = held != NULL && held->granted_index == event->index;
+    int64_t asked_ns = same ? process->held_asked_ns : held != NULL ? held->asked_ns : 0;
+    bool sound = held != NULL && !ledger_any_fault(ledger, asked_ns);
     if (event->type == HISTORY_FAIL) {
-        if (held != NULL && reentrant && !anything_touched(ledger, held)) {
+        if (sound && reentrant) {
             answer_violated(answers, ledger, held, REFUSED_ITS_HOLDER);
         }
         return;
     }
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    if (sound && ledger->declared && !reentrant) {
+        answer_violated(answers, ledger, held, GRANTED_TWICE);
+    }
     if (claim == NULL || claim->granted_index != event->index) {
         return;
-    }
-    if (held != NULL && ledger->declared && !reentrant && !anything_touched(ledger, held)) {
-        answer_violated(answers, ledger, held, GRANTED_TWICE);
     }
     if (ledger_declares(ledger, DECLARES_VALIDITY) && claim->until_ns == TIME_NEVER) {
         answer_violated(answers, ledger, claim, PROMISED_NOTHING);
@@ -131,8 +189,8 @@ static void answer_renewal(struct answer_consistency *answers, const struct ledg
 {
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
     if (!ledger_declares(ledger, DECLARES_RENEW) || ledger->ttl_ns == 0 || claim == NULL ||
-        !ledger_watched(ledger, claim) || ledger_bits(claim->set) < ledger->quorum ||
-        anything_touched(ledger, claim)) {
+        claim->again || !ledger_watched(ledger, claim) ||
+        ledger_bits(claim->set) < ledger->quorum || ledger_any_fault(ledger, claim->asked_ns)) {
         return;
     }
     int64_t due_ns = 2 * ledger->renew_every_ns;
@@ -146,9 +204,13 @@ static void answer_renewal(struct answer_consistency *answers, const struct ledg
 static void answer_step(void *state, const struct ledger *ledger, const struct history_event *event)
 {
     struct answer_consistency *answers = state;
+    const struct ledger_process *process = ledger_process(ledger, event->process);
     if (event->kind == HISTORY_CLIENT) {
         if (event->f == HISTORY_VALUE_MISMATCH) {
             check_unknown(&answers->result, VALUE_NOT_ITS_OWN, event->process);
+        } else if (event->f == HISTORY_CLIENT_KILLED && process != NULL && process->open &&
+                   process->open_f == HISTORY_ACQUIRE) {
+            answer_in_time(answers, ledger, process);
         }
         return;
     }
@@ -157,6 +219,9 @@ static void answer_step(void *state, const struct ledger *ledger, const struct h
     }
     bool answered = event->type == HISTORY_OK || event->type == HISTORY_FAIL;
     answers->result.judged += answered ? 1 : 0;
+    if (event->f == HISTORY_ACQUIRE && event->type != HISTORY_INVOKE && process != NULL) {
+        answer_in_time(answers, ledger, process);
+    }
     if (answered && event->f == HISTORY_ACQUIRE) {
         answer_acquire(answers, ledger, event);
     } else if (event->type == HISTORY_OK && event->f == HISTORY_EXTEND) {
@@ -185,6 +250,10 @@ static void say_answers(const struct telling *telling)
         [FENCED_NOTHING] = "'s grant has no fence, and the lock declares fences",
         [RENEWED_NOTHING] = "'s keys were never given more time, and the lock declares that it "
                             "renews: it was held for ",
+        [DEADLINE_IGNORED] = "'s acquire had a deadline, which the lock declares that it takes, "
+                             "and was not answered for another ",
+        [GIVING_UP_IGNORED] = "'s acquire was given up, which the lock declares that it can be, "
+                              "and was not answered for another ",
     };
     struct text *text = telling->text;
     const struct check_result *result = telling->result;
@@ -196,7 +265,7 @@ static void say_answers(const struct telling *telling)
     }
     put_client(telling, telling_evidence(telling, 0)->process);
     text_add(text, "%s", words[result->reason]);
-    if (result->reason == RENEWED_NOTHING) {
+    if (result->reason >= RENEWED_NOTHING) {
         put_length(text, result->number[0]);
     }
 }
@@ -213,7 +282,7 @@ const struct check check_answer_consistency = {
     .question = "Do the answers to a client contradict each other, or what the lock declares?",
     .nothing = "no operation was answered",
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
-             CHECK_BIT(HISTORY_VALUE_MISMATCH),
+             CHECK_BIT(HISTORY_VALUE_MISMATCH) | CHECK_BIT(HISTORY_CLIENT_KILLED),
     .follows = true,
     .bytes = answer_bytes,
     .init = answer_init,

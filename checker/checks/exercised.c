@@ -11,6 +11,8 @@ enum exercised_reason {
     FAULT_DID_NOT_STRIKE, /* number[0]: which, from 1 */
     FAULT_WITHOUT_EFFECT,
     FAULT_WITHOUT_END,
+    NEVER_AT_ONCE,    /* nobody held as many as it was to; number[0]: how many, at most */
+    NEVER_AGAIN,      /* nobody acquired what it held, and was answered */
     FAULT_WHILE_IDLE, /* nobody held the lock, asked for it or gave it back meanwhile */
 };
 
@@ -29,6 +31,10 @@ struct exercised {
     int32_t client_count;
     uint32_t fault_count;
     uint64_t grants;
+    int32_t at_once;     /* each client was to hold so many, ... */
+    int32_t at_once_max; /* ... and one did so many */
+    bool again_wanted;
+    bool again;         /* some client acquired what it held, and was answered while it did */
     uint64_t contended; /* acquires that met another's acquire or lease */
     uint32_t resource_count;
     uint32_t idle_count; /* faults in USE_IDLE */
@@ -57,6 +63,8 @@ static void exercised_init(void *state, const struct history_header *header)
     memset(state, 0, exercised_bytes(header));
     exercised->client_count = header->client_count;
     exercised->fault_count = (uint32_t)header->fault_count;
+    exercised->at_once = header->at_once > 1 ? header->at_once : 1;
+    exercised->again_wanted = header->again > 0;
     exercised->resource_count = ledger_resource_count(header);
     exercised->uses_at = (uint32_t)uses_offset(header);
 }
@@ -133,6 +141,33 @@ static void step_under_faults(struct exercised *exercised, const struct ledger *
     }
 }
 
+/* How many resources a client holds for sure. */
+static int32_t held_count(const struct ledger *ledger, uint32_t slot)
+{
+    int32_t count = 0;
+    for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {
+        const struct ledger_claim *claim = ledger_claim_at(ledger, slot * LEDGER_CLAIMS + i);
+        bool newest = claim->state == CLAIM_GRANTED &&
+                      ledger_grant(ledger, claim->process, claim->resource) == claim;
+        count += newest && ledger_running(ledger, claim) ? 1 : 0;
+    }
+    return count;
+}
+
+/* An acquire was answered: what does its client hold now, and did it hold it before? */
+static void step_answered(struct exercised *exercised, const struct ledger *ledger,
+                          const struct history_event *event)
+{
+    uint32_t slot = ledger_slot(ledger, event->process);
+    if (slot == ledger->process_count) {
+        return;
+    }
+    int32_t held = exercised->at_once > 1 ? held_count(ledger, slot) : 1;
+    exercised->at_once_max = held > exercised->at_once_max ? held : exercised->at_once_max;
+    exercised->again |= ledger_process_at(ledger, slot)->held_end_ns > ledger->now_ns &&
+                        (event->type == HISTORY_OK || event->type == HISTORY_FAIL);
+}
+
 static void exercised_step(void *state, const struct ledger *ledger,
                            const struct history_event *event)
 {
@@ -152,6 +187,7 @@ static void exercised_step(void *state, const struct ledger *ledger,
     if (event->type != HISTORY_INVOKE) {
         *asking -= *asking > 0 ? 1 : 0;
         exercised->grants += event->type == HISTORY_OK ? 1 : 0;
+        step_answered(exercised, ledger, event);
         return;
     }
     exercised->result.judged++;
@@ -205,6 +241,14 @@ static void exercised_finish(void *state, const struct ledger *ledger)
     }
     if (exercised->client_count > 1 && exercised->contended == 0) {
         check_unknown(&exercised->result, NO_CONTENTION, 0);
+        return;
+    }
+    if (exercised->at_once_max < exercised->at_once) {
+        check_unknown(&exercised->result, NEVER_AT_ONCE, exercised->at_once_max);
+        return;
+    }
+    if (exercised->again_wanted && !exercised->again) {
+        check_unknown(&exercised->result, NEVER_AGAIN, 0);
         return;
     }
     check_conclude(&exercised->result);
@@ -262,6 +306,14 @@ static void say_exercised(const struct telling *telling)
     case NO_CONTENTION:
         text_add(telling->text,
                  "no client asked while another asked or held, so exclusion was not tried");
+        return;
+    case NEVER_AT_ONCE:
+        text_add(telling->text,
+                 "no client held as many locks at once as it was to: %" PRId64 " at most",
+                 telling->result->number[0]);
+        return;
+    case NEVER_AGAIN:
+        text_add(telling->text, "no client acquired what it held already while that was sure");
         return;
     default:
         say_fault(telling);

@@ -4,8 +4,6 @@
 #include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
 
-#include <inttypes.h>
-
 enum tolerance_reason {
     GRANTS_STOPPED = 1,
     NOT_EXTENDED, /* an extension came back after number[0], or never */
@@ -329,10 +327,11 @@ static void tolerance_acquire(struct fault_tolerance *tolerance, const struct le
 }
 
 /* The holder's lease ends, or runs on. */
-static void tolerance_holder(struct fault_tolerance *tolerance, const struct history_event *event)
+static void tolerance_holder(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                             const struct history_event *event)
 {
     struct tolerance_gap *gap = &tolerance->gaps[event->resource];
-    if (event->process != gap->holder) {
+    if (event->process != gap->holder || ledger_nesting(ledger, event->process) == NESTING_INNER) {
         return;
     }
     bool extended = event->kind == HISTORY_OP && event->f == HISTORY_EXTEND &&
@@ -417,7 +416,7 @@ static void tolerance_step(void *state, const struct ledger *ledger,
         if (event->kind == HISTORY_OP) {
             tolerance_answer(tolerance, ledger, event);
         }
-        tolerance_holder(tolerance, event);
+        tolerance_holder(tolerance, ledger, event);
     }
 }
 

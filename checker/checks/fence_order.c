@@ -139,7 +139,8 @@ static void fence_step(void *state, const struct ledger *ledger, const struct hi
         struct fence_resource *resource = &fences->resources[event->resource];
         fence_time_goes_on(resource, event->time_ns);
         *floor = resource->earlier;
-    } else if (event->type == HISTORY_OK && (event->flags & HISTORY_HAS_FENCE) != 0) {
+    } else if (event->type == HISTORY_OK && (event->flags & HISTORY_HAS_FENCE) != 0 &&
+               ledger_nesting(ledger, event->process) == NESTING_NONE) {
         fence_granted(fences, ledger, floor, event);
     }
 }

@@ -14,6 +14,8 @@ enum truth_reason {
     EXTENDED_BUT_REMADE,          /* keys were gone and set anew; number[0]: that had stayed */
     UNKNOWN_BUT_ANSWERED,         /* all nodes carried the release out, and no fault was there */
     RELEASED_BUT_NOT_HELD,        /* a majority had no key of it; number[0]: how many */
+    FREED_WHILE_HELD,             /* one of several was given back, and its keys went with it;
+                                     number[0]: how many */
 };
 
 struct result_truth {
@@ -143,6 +145,28 @@ static void truth_freed(struct result_truth *truth, const struct ledger *ledger,
     truth_violated(truth, ledger, claim, &finding);
 }
 
+/* It was acquired several times, and one of these was given back: the keys are to stay. */
+static void truth_inner(struct result_truth *truth, const struct ledger *ledger,
+                        const struct ledger_claim *claim)
+{
+    uint64_t asked_index = ledger_process(ledger, claim->process)->open_index;
+    int32_t deleted = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_end *end = &ledger_ends(claim)[node];
+        bool gone = (claim->set >> node & 1) != 0 && (claim->present >> node & 1) == 0;
+        deleted += gone && end->f == HISTORY_KEY_DELETED && end->process == claim->process &&
+                           end->index > asked_index
+                       ? 1
+                       : 0;
+    }
+    if (deleted < ledger->quorum) {
+        return;
+    }
+    struct finding finding = {
+        .reason = FREED_WHILE_HELD, .blamed = blamed_library(), .number = {deleted, 0}};
+    truth_violated(truth, ledger, claim, &finding);
+}
+
 static void truth_operation(struct result_truth *truth, const struct ledger *ledger,
                             const struct history_event *event)
 {
@@ -156,8 +180,13 @@ static void truth_operation(struct result_truth *truth, const struct ledger *led
     if (claim == NULL || !ledger_watched(ledger, claim)) {
         return;
     }
+    uint8_t nesting = ledger_nesting(ledger, event->process);
     truth->result.judged++;
-    if (grants) {
+    if (releases && nesting != NESTING_NONE) {
+        if (nesting == NESTING_INNER) {
+            truth_inner(truth, ledger, claim);
+        }
+    } else if (grants) {
         truth_granted(truth, ledger, claim);
     } else if (extends) {
         truth_extended(truth, ledger, claim);
@@ -249,6 +278,13 @@ static void say_truth(const struct telling *telling)
         put_resource(telling, event->resource);
         text_add(text, " said done, but %" PRId64 " nodes had no key of it to delete", number[0]);
         return;
+    case FREED_WHILE_HELD:
+        text_add(text, " gave ");
+        put_resource(telling, event->resource);
+        text_add(text,
+                 " back once, which it held several times, and %" PRId64 " nodes deleted its key",
+                 number[0]);
+        return;
     case EXTENDED_BUT_REMADE:
         text_add(text, " was told that its lease of ");
         put_resource(telling, event->resource);
@@ -276,6 +312,7 @@ static void effect_truth(const struct telling *telling)
         [EXTENDED_BUT_REMADE] = " was told that its lease of ",
         [UNKNOWN_BUT_ANSWERED] = " was told nothing of its release of ",
         [RELEASED_BUT_NOT_HELD] = " released ",
+        [FREED_WHILE_HELD] = " gave one of several back of ",
     };
     static const char *const behind[] = {
         [GRANTED_WITHOUT_MAJORITY] = " without a majority of keys",
@@ -285,6 +322,7 @@ static void effect_truth(const struct telling *telling)
         [EXTENDED_BUT_REMADE] = " goes on, but its keys were gone",
         [UNKNOWN_BUT_ANSWERED] = ", but all nodes had carried it out",
         [RELEASED_BUT_NOT_HELD] = ", but a majority of nodes had no key of it",
+        [FREED_WHILE_HELD] = ", and its keys were deleted",
     };
     uint8_t reason = telling->result->reason;
     put_client(telling, telling_operation(telling)->process);
@@ -312,5 +350,5 @@ const struct check check_result_truth = {
     .weight = 4,
     .explains = 1 << GRANTED_WITHOUT_MAJORITY | 1 << RELEASED_BUT_KEPT |
                 1 << NOT_RELEASED_BUT_HELD | 1 << REFUSED_BUT_KEPT | 1 << EXTENDED_BUT_REMADE |
-                1 << UNKNOWN_BUT_ANSWERED | 1 << RELEASED_BUT_NOT_HELD,
+                1 << UNKNOWN_BUT_ANSWERED | 1 << RELEASED_BUT_NOT_HELD | 1 << FREED_WHILE_HELD,
 };

@@ -53,6 +53,9 @@ struct ledger_claim {
     uint32_t resource;
     uint8_t state;        /* enum claim_state */
     uint8_t over;         /* enum claim_over */
+    uint8_t depth;        /* so often its owner acquired it again and has not given that back */
+    bool doubtful;        /* ... and nobody can say whether it held it then */
+    bool again;           /* that ever happened */
     bool has_value;       /* the nodes, or the grant, told the value */
     bool other_value;     /* the grant told another value than its keys have */
     bool told;            /* a loss notice came, before or after the lease was over */
@@ -138,9 +141,17 @@ struct ledger_late {
     struct ledger_standstill list[LEDGER_STANDSTILLS]; /* in order of their ends */
 };
 
+/* A client that acquires again what it holds has a lock that counts how often. */
+enum ledger_nesting {
+    NESTING_NONE,
+    NESTING_INNER,    /* it is about such an acquire: what is held stays so */
+    NESTING_DOUBTFUL, /* nobody can say which of the two it is about */
+};
+
 struct ledger_process {
     int32_t process; /* HISTORY_NOBODY: free */
     bool open;       /* an operation is under way */
+    uint8_t nesting; /* of it, or of the last one: enum ledger_nesting */
     bool dead;
     bool inside; /* its section, ... */
     uint8_t open_f;
@@ -148,7 +159,12 @@ struct ledger_process {
     uint32_t open_resource;
     uint64_t open_index; /* of the invoke; stays after the end */
     int64_t open_ns;
-    int64_t asked_ns;         /* the invoke of its last acquire */
+    int64_t asked_ns;      /* the invoke of its last acquire, ... */
+    uint64_t held_index;   /* ... when it held that already since this; 0: it did not */
+    int64_t held_asked_ns; /* ... which it had asked for then, ... */
+    int64_t held_end_ns;   /* ... until then, at the least */
+    struct history_value held_value;
+    int64_t given_up_ns;      /* when it gave up its last acquire; TIME_NEVER: it did not */
     bool unsettled;           /* the acquire before that ended unknown: its sets may still come */
     uint8_t last_end;         /* enum history_type of the acquire that ended last */
     uint32_t inside_resource; /* ... of this resource */
@@ -257,6 +273,13 @@ const struct ledger_claim *ledger_find(const struct ledger *ledger,
 
 /* Whether the lock takes two clients for one and the same owner; a client is one with itself. */
 bool ledger_same_owner(const struct ledger *ledger, int32_t one, int32_t other);
+
+/* Of a client's operation, or of its last one: enum ledger_nesting. */
+static inline uint8_t ledger_nesting(const struct ledger *ledger, int32_t client)
+{
+    const struct ledger_process *process = ledger_process(ledger, client);
+    return process != NULL ? process->nesting : (uint8_t)NESTING_NONE;
+}
 
 /* Whether the lock says of itself that it does this. */
 static inline bool ledger_declares(const struct ledger *ledger, enum history_declares what)

@@ -126,8 +126,10 @@ const struct ledger_claim *ledger_other_holder(const struct ledger *ledger,
     while (link != 0) {
         const struct ledger_claim *other = ledger_claim_at(ledger, link - 1);
         ASSERT(other->resource == claim->resource);
-        if (!ledger_same_owner(ledger, other->process, claim->process) &&
-            ledger_running(ledger, other)) {
+        bool mine = ledger->ownership == OWNERSHIP_OBJECT
+                        ? other == claim
+                        : ledger_same_owner(ledger, other->process, claim->process);
+        if (!mine && ledger_running(ledger, other)) {
             return other;
         }
         link = other->next;

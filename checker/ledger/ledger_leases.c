@@ -50,8 +50,56 @@ static void claim_promise(struct ledger_claim *claim, const struct history_event
         least && event->until_least_ns < event->until_ns ? event->until_least_ns : event->until_ns;
 }
 
+/* What a re-entrant lock's owner was granted before and has not given back. */
+static struct ledger_claim *claim_outer(struct ledger *ledger, const struct history_event *event)
+{
+    struct ledger_claim *held = ledger_own(ledger_grant(ledger, event->process, event->resource));
+    bool mine = held != NULL && (held->over == OVER_NOT || held->over == OVER_TOLD);
+    return mine && ledger_declares(ledger, DECLARES_REENTRANT) ? held : NULL;
+}
+
+static void claim_move(struct ledger *ledger, struct ledger_claim *claim,
+                       const struct history_event *event);
+
+/* Whether a majority has had its keys ever since it asked again: none of them was set anew. */
+static bool claim_stayed(const struct ledger *ledger, const struct ledger_claim *claim,
+                         uint64_t asked_index)
+{
+    int32_t stayed = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        bool present = (claim->present >> node & 1) != 0;
+        stayed += present && ledger_ends(claim)[node].put_index < asked_index ? 1 : 0;
+    }
+    return stayed >= ledger->quorum;
+}
+
+/* It counts one more. Whether it did so on what had been held is not known if that was over. */
+static void step_granted_again(struct ledger *ledger, struct ledger_claim *outer,
+                               const struct history_event *event)
+{
+    const struct ledger_process *process = ledger_process(ledger, event->process);
+    bool stayed =
+        !ledger_watched(ledger, outer) || claim_stayed(ledger, outer, process->open_index);
+    bool sure = ledger_running(ledger, outer) && stayed;
+    ASSERT(outer->state == CLAIM_GRANTED);
+    outer->depth++;
+    outer->again = true;
+    outer->doubtful = outer->doubtful || !sure;
+    outer->over = OVER_NOT;
+    outer->over_ns = TIME_NEVER;
+    outer->asked_ns = process->open_ns;
+    claim_move(ledger, outer, event);
+    ledger_keys_answered(ledger, event, outer);
+}
+
 static void step_granted(struct ledger *ledger, uint32_t slot, const struct history_event *event)
 {
+    struct ledger_claim *outer = claim_outer(ledger, event);
+    ledger_process_at(ledger, slot)->nesting = outer != NULL ? NESTING_INNER : NESTING_NONE;
+    if (outer != NULL) {
+        step_granted_again(ledger, outer, event);
+        return;
+    }
     struct ledger_claim *claim = claim_of_grant(ledger, slot, event);
     ASSERT(claim->process == event->process);
     ASSERT(event->type == HISTORY_OK);
@@ -70,6 +118,9 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->over = OVER_NOT;
     claim->over_ns = TIME_NEVER;
     claim->told = false;
+    claim->depth = 0;
+    claim->again = false;
+    claim->doubtful = false;
     claim->renewed = false;
     claim->freed = 0;
     claim->unfreed = 0;
@@ -114,9 +165,13 @@ static void claim_end(struct ledger *ledger, struct ledger_claim *claim, enum cl
     ledger_running_drop(ledger, claim);
 }
 
+/* By its value, where several are held of one name; else the newest. */
 static struct ledger_claim *held_claim(struct ledger *ledger, const struct history_event *event)
 {
-    return ledger_own(ledger_grant(ledger, event->process, event->resource));
+    struct ledger_claim *named =
+        (event->flags & HISTORY_HAS_VALUE) != 0 ? ledger_own(ledger_find(ledger, event)) : NULL;
+    bool held = named != NULL && named->state == CLAIM_GRANTED && named->over == OVER_NOT;
+    return held ? named : ledger_own(ledger_grant(ledger, event->process, event->resource));
 }
 
 /* The promised end moves; a lease that had run out may begin to run again. */
@@ -145,13 +200,47 @@ static void step_extended(struct ledger *ledger, const struct history_event *eve
     claim_move(ledger, claim, event);
 }
 
+/* A release of what is held several times gives back one of them. */
+static void step_release(struct ledger *ledger, struct ledger_process *process,
+                         const struct history_event *event)
+{
+    struct ledger_claim *claim = held_claim(ledger, event);
+    process->nesting = NESTING_NONE;
+    if (claim == NULL) {
+        return;
+    }
+    bool inner = claim->depth > 0;
+    claim->depth = (uint8_t)(claim->depth - (inner ? 1 : 0));
+    if (inner && !claim->doubtful) {
+        process->nesting = NESTING_INNER;
+        return;
+    }
+    process->nesting = claim->doubtful ? NESTING_DOUBTFUL : NESTING_NONE;
+    claim_end(ledger, claim, OVER_RELEASED, event);
+}
+
 static void step_released(struct ledger *ledger, const struct history_event *event)
 {
     struct ledger_claim *claim = held_claim(ledger, event);
-    if (claim != NULL && claim->over == OVER_RELEASED && claim->freed_index == 0) {
+    bool whole = ledger_nesting(ledger, event->process) == NESTING_NONE;
+    if (claim != NULL && whole && claim->over == OVER_RELEASED && claim->freed_index == 0) {
         claim->freed_index = event->index;
         claim->freed_ns = event->time_ns;
     }
+}
+
+static void step_ask(struct ledger *ledger, struct ledger_process *process,
+                     const struct history_event *event)
+{
+    const struct ledger_claim *held = ledger_grant(ledger, event->process, event->resource);
+    bool holds = held != NULL && ledger_running(ledger, held);
+    process->asked_ns = event->time_ns;
+    process->given_up_ns = TIME_NEVER;
+    process->unsettled = process->last_end == HISTORY_INFO;
+    process->held_index = holds ? held->granted_index : 0;
+    process->held_asked_ns = holds ? held->asked_ns : 0;
+    process->held_value = holds ? held->value : (struct history_value){{0}};
+    process->held_end_ns = holds ? ledger_lease_end_ns(held) : 0;
 }
 
 void ledger_step_operation(struct ledger *ledger, const struct history_event *event)
@@ -170,13 +259,11 @@ void ledger_step_operation(struct ledger *ledger, const struct history_event *ev
         process->open_resource = event->resource;
         process->open_index = event->index;
         process->open_ns = event->time_ns;
+        process->nesting = NESTING_NONE;
         if (event->f == HISTORY_ACQUIRE) {
-            process->asked_ns = event->time_ns;
-            process->unsettled = process->last_end == HISTORY_INFO;
-        }
-        struct ledger_claim *claim = event->f == HISTORY_RELEASE ? held_claim(ledger, event) : NULL;
-        if (claim != NULL) {
-            claim_end(ledger, claim, OVER_RELEASED, event);
+            step_ask(ledger, process, event);
+        } else if (event->f == HISTORY_RELEASE) {
+            step_release(ledger, process, event);
         }
         return;
     }
@@ -215,6 +302,8 @@ void ledger_step_notice(struct ledger *ledger, const struct history_event *event
     ledger->has_notices = true;
     struct ledger_claim *claim = held_claim(ledger, event);
     if (claim != NULL) {
+        uint32_t slot = ledger_slot(ledger, event->process);
+        ledger_process_at(ledger, slot)->held_end_ns = event->time_ns;
         claim->told = true;
         claim_end(ledger, claim, OVER_TOLD, event);
     }
@@ -223,10 +312,16 @@ void ledger_step_notice(struct ledger *ledger, const struct history_event *event
 void ledger_step_client(struct ledger *ledger, const struct history_event *event)
 {
     uint32_t slot = ledger_slot_take(ledger, event->process);
-    if (slot == ledger->process_count || event->f != HISTORY_CLIENT_KILLED) {
+    if (slot == ledger->process_count) {
         return;
     }
     struct ledger_process *process = ledger_process_at(ledger, slot);
+    if (event->f == HISTORY_GIVEN_UP) {
+        process->given_up_ns = event->time_ns;
+    }
+    if (event->f != HISTORY_CLIENT_KILLED) {
+        return;
+    }
     process->dead = true;
     process->inside = false;
     for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {

@@ -23,18 +23,36 @@ void sim_actor_init(struct sim *sim, uint32_t client)
 
 /* ---- effects --------------------------------------------------------------------------------- */
 
+/* Where a lease of a grant is kept, or may be: one that is held already, or a free place. */
+static struct sim_lease *sim_actor_lease(struct sim_actor *actor,
+                                         const struct history_event *record)
+{
+    struct sim_lease *place = NULL;
+    for (uint32_t i = 0; i < SCENARIO_HOLDS_MAX; i++) {
+        struct sim_lease *lease = &actor->leases[i];
+        bool same = lease->held && lease->resource == record->resource &&
+                    history_value_equal(&lease->value, &record->value);
+        if (same) {
+            return lease;
+        }
+        place = lease->held || place != NULL ? place : lease;
+    }
+    return place;
+}
+
 static void sim_actor_note_lease(struct sim_actor *actor, const struct history_event *record)
 {
+    struct sim_lease *lease = sim_actor_lease(actor, record);
     bool granted = record->kind == HISTORY_OP && record->type == HISTORY_OK &&
                    (record->f == HISTORY_ACQUIRE || record->f == HISTORY_EXTEND);
     if ((granted || record->kind == HISTORY_LEASE) && (record->flags & HISTORY_HAS_UNTIL) != 0) {
-        actor->lease.held = true;
-        actor->lease.resource = record->resource;
-        actor->lease.until_ns = record->until_ns;
-        actor->lease.value = record->value;
-    } else if (record->kind == HISTORY_NOTICE ||
-               (record->kind == HISTORY_OP && record->f == HISTORY_RELEASE)) {
-        actor->lease.held = false;
+        ASSERT(lease != NULL); /* a client holds no more than that at once */
+        *lease = (struct sim_lease){.held = true,
+                                    .resource = record->resource,
+                                    .until_ns = record->until_ns,
+                                    .value = record->value};
+    } else if (lease != NULL && (record->kind == HISTORY_NOTICE || record->f == HISTORY_RELEASE)) {
+        lease->held = false;
     }
 }
 
@@ -98,7 +116,7 @@ static void sim_actor_effect(struct sim *sim, uint32_t client, struct actor_effe
     switch ((enum actor_effect_type)effect->type) {
     case ACTOR_EFFECT_SEND:
         sim_link_send(sim, sim_link_of(sim, client, effect->node_index), &effect->u.command,
-                      effect->resource);
+                      effect->lock);
         return;
     case ACTOR_EFFECT_WAKE:
         sim_actor_set_wake(sim, client, effect->at_ns);
@@ -307,7 +325,7 @@ void sim_actor_reply(struct sim *sim, uint32_t link, const struct sim_message *m
     event.type = message->kind == SIM_BROKEN ? ACTOR_EVENT_BROKEN : ACTOR_EVENT_REPLY;
     event.node_index = (uint8_t)(sim->links[link].node);
     if (message->kind == SIM_REPLY) {
-        event.resource = message->resource;
+        event.lock = message->lock;
         event.reply = message->reply;
         event.command = message->command;
     }
@@ -433,7 +451,7 @@ void sim_actor_kill(struct sim *sim, uint32_t client, enum history_cause cause)
     sim_actor_stood(sim, client);
     actor->late = false;
     actor->state = SIM_ACTOR_KILLED;
-    actor->lease.held = false;
+    memset(actor->leases, 0, sizeof actor->leases);
     heap_remove(sim->heap, sim->slots.wakes + client);
     heap_remove(sim->heap, sim->slots.thaws + client);
     for (uint32_t node = 0; node < sim->node_count; node++) {
@@ -460,15 +478,18 @@ void sim_actor_rearm(struct sim *sim, uint32_t client)
 void sim_actor_tell_lease(struct sim *sim, uint32_t client, int32_t fault)
 {
     const struct sim_actor *actor = sim_actor(sim, client);
-    if (!actor->lease.held) {
-        return;
+    for (uint32_t i = 0; i < SCENARIO_HOLDS_MAX; i++) {
+        const struct sim_lease *lease = &actor->leases[i];
+        if (!lease->held) {
+            continue;
+        }
+        struct history_event event = sim_event(HISTORY_LEASE, HISTORY_MOVED);
+        event.process = (int32_t)client;
+        event.resource = lease->resource;
+        event.value = lease->value;
+        event.until_ns = clock_true(&actor->mono, lease->until_ns);
+        event.fault = fault;
+        event.flags = HISTORY_HAS_VALUE | HISTORY_HAS_UNTIL;
+        sim_record(sim, &event);
     }
-    struct history_event event = sim_event(HISTORY_LEASE, HISTORY_MOVED);
-    event.process = (int32_t)client;
-    event.resource = actor->lease.resource;
-    event.value = actor->lease.value;
-    event.until_ns = clock_true(&actor->mono, actor->lease.until_ns);
-    event.fault = fault;
-    event.flags = HISTORY_HAS_VALUE | HISTORY_HAS_UNTIL;
-    sim_record(sim, &event);
 }

@@ -94,7 +94,7 @@ static void sim_link_tell_broken(struct sim *sim, uint32_t link, int64_t latency
 }
 
 void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *command,
-                   uint32_t resource)
+                   uint32_t lock)
 {
     ASSERT(link < sim->link_count);
     ASSERT(link < sim->link_count);
@@ -112,7 +112,7 @@ void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *co
     if (message != NULL) {
         message->kind = SIM_REQUEST;
         message->sent_ns = sim->world->now_ns;
-        message->resource = resource;
+        message->lock = lock;
         message->command = *command;
     }
 }
@@ -133,7 +133,7 @@ void sim_link_answer(struct sim *sim, const struct server_ask *ask, struct lock_
         return;
     }
     message->kind = SIM_REPLY;
-    message->resource = ask->resource;
+    message->lock = ask->lock;
     message->event = event;
     message->reply = reply;
     message->command = ask->command;

@@ -125,7 +125,8 @@ struct server_ask sim_command_ask(const struct sim *sim, const struct sim_comman
     return (struct server_ask){
         .node = command->node,
         .client = sim->links[command->link].client,
-        .resource = command->message->resource,
+        .resource = actor_lock_resource(&sim->program, command->message->lock),
+        .lock = command->message->lock,
         .connection = command->connection,
         .sent_ns = command->message->sent_ns,
         .command = command->message->command,

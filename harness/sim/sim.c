@@ -117,7 +117,9 @@ static void sim_shape(struct sim *sim, const struct plan *plan)
         .disk_writes_max = plan_has(plan, FAULT_POWER_LOSS) ? SIM_WRITES_MAX : 0,
         .replica_writes_max = plan_has(plan, FAULT_FAILOVER) ? SIM_WRITES_MAX : 0,
     };
-    sim->actor_stride = sim_align(sizeof(struct sim_actor) + actor_bytes(sim->resource_count));
+    client_program_init(&sim->program, plan, false);
+    client_program_init(&sim->audit, plan, true);
+    sim->actor_stride = sim_align(sizeof(struct sim_actor) + actor_bytes(&sim->program));
     struct sim_slots *slots = &sim->slots;
     slots->wakes = 1;
     slots->thaws = slots->wakes + sim->actor_count;
@@ -244,8 +246,6 @@ void sim_reset(struct sim *sim, const struct plan *plan)
     sim_shape(sim, plan);
     ASSERT(sim_block_bytes(sim) <= sim->block_bytes_max);
     sim_lay_out(sim);
-    client_program_init(&sim->program, plan, false);
-    client_program_init(&sim->audit, plan, true);
     struct sim_world *world = sim->world;
     memset(world, 0, sizeof *world);
     world->message_free = SIM_NONE;

@@ -64,7 +64,7 @@ enum sim_message_kind { SIM_REQUEST, SIM_REPLY, SIM_BROKEN };
 struct sim_message {
     int64_t at_ns; /* when it arrives; TIME_NEVER while a stalled node keeps it */
     uint32_t next;
-    uint32_t resource;
+    uint32_t lock;   /* of the client: actor_lock_resource says for which resource */
     uint8_t kind;    /* enum sim_message_kind */
     bool seen;       /* its arrival was shown to the schedule */
     int64_t sent_ns; /* of a request */
@@ -121,7 +121,7 @@ struct sim_store_call {
     struct store_answer answer;
 };
 
-/* The lease that a client was promised and has not given back. */
+/* A lease that a client was promised and has not given back. */
 struct sim_lease {
     bool held;
     uint32_t resource;
@@ -153,7 +153,7 @@ struct sim_actor {
     int64_t stood_from_ns;              /* stressed: put off since then without a break, ... */
     int64_t stood_ns;                   /* ... for so long of it, which is not told yet */
     struct sim_store_call store;
-    struct sim_lease lease;
+    struct sim_lease leases[SCENARIO_HOLDS_MAX];
 };
 
 struct sim_node {
@@ -367,7 +367,7 @@ void sim_queue_retry(struct sim *sim, struct sim_queue *queue, uint32_t slot);
 
 void sim_links_init(struct sim *sim);
 void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *command,
-                   uint32_t resource);
+                   uint32_t lock);
 /* A node answers a command that it was asked before; the connection may be gone by now. */
 void sim_link_answer(struct sim *sim, const struct server_ask *ask, struct lock_reply reply,
                      uint64_t event);

@@ -65,6 +65,8 @@ while True:
         host, port = request["nodes"][0][len("redis://") :].split(":")
         node = socket.create_connection((host, int(port)))
         say({"id": 0, "type": "ok", "library": "patient 1", "features": FEATURES, "nodes": 1})
+    elif request["op"] == "cancel":
+        say({"id": request["id"], "type": "ok"})  # it crossed the answer to its acquire
     else:
         answer = acquire(request) if request["op"] == "acquire" else release(request)
         say({"id": request["id"], **answer})

@@ -121,3 +121,49 @@ Test(answer_consistency, value_that_stood_in_no_command_is_said)
                      "answer_consistency: client 1 reported a value that stood in none of its "
                      "commands: its keys are judged by who set them");
 }
+
+#define HURRIED(words)                                                                             \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'declared':true,'deadline':100000000,'patience':200000000,'declares':"      \
+    "[" words "]}\n"
+#define GIVEN_UP(ms, p) WITH(ms, "client", p, "given-up") "}\n"
+
+Test(answer_consistency, deadline_that_is_declared_is_kept_but_for_one_attempt)
+{
+    static const char late[] = HURRIED("'deadline'") ASK(1, 1) REFUSE(302, 1);
+    assert_verdict(
+        judge_lines("answer_consistency", HURRIED("'deadline'") ASK(1, 1) REFUSE(300, 1)),
+        VERDICT_PASS);
+    assert_fails(judge_lines("answer_consistency", late), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("answer_consistency", late),
+                     "answer_consistency: client 1's acquire had a deadline, which the lock "
+                     "declares that it takes, and was not answered for another 201 ms");
+    assert_verdict(judge_lines("answer_consistency", HURRIED("") ASK(1, 1) REFUSE(302, 1)),
+                   VERDICT_PASS);
+}
+
+Test(answer_consistency, acquire_that_was_given_up_is_answered_soon)
+{
+    assert_verdict(judge_lines("answer_consistency",
+                               HURRIED("'cancel'") ASK(1, 1) GIVEN_UP(500, 1) REFUSE(699, 1)),
+                   VERDICT_PASS);
+    assert_fails(judge_lines("answer_consistency",
+                             HURRIED("'cancel'") ASK(1, 1) GIVEN_UP(500, 1) REFUSE(702, 1)),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("answer_consistency", HURRIED("'cancel'") ASK(1, 1) REFUSE(5, 1)
+                                                         GIVEN_UP(6, 1) ASK(7, 1) REFUSE(900, 1)),
+                   VERDICT_PASS);
+}
+
+/* Nodes that do not answer are what a deadline is for; a client that stands cannot be told. */
+Test(answer_consistency, deadline_is_kept_whatever_befalls_nodes_but_not_by_a_client_that_stands)
+{
+    assert_fails(judge_lines("answer_consistency",
+                             HURRIED("'deadline'") FAULT_OF_NODE(1, 1, "stall", "start", 1)
+                                 ASK(1, 1) REFUSE(400, 1)),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("answer_consistency",
+                               HURRIED("'deadline'") ASK(1, 1)
+                                   FAULT_OF_CLIENT(2, 1, "pause", "start", 1) REFUSE(400, 1)),
+                   VERDICT_PASS);
+}

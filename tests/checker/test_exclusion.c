@@ -251,3 +251,14 @@ Test(exclusion, key_that_came_back_was_there_before)
                                     RUN_ENDS(2000));
     assert_fails(result, BLAME_DEPLOYMENT, ASSUMPTION_MEMORY);
 }
+
+/* Where each acquire is an owner of its own, one client may not hold it twice either. */
+Test(exclusion, two_grants_to_one_client_overlap_where_the_owner_is_the_object)
+{
+#define OWNER(word)                                                                                \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'owner':'" word "'}\n" ASK(1, 1) GRANT(2, 1, "a", 900) ASK(3, 1)            \
+        GRANT(4, 1, "b", 900) AT(10) "'kind':'phase','f':'run-end','cause':'all-done'}\n"
+    assert_verdict(judge_lines("exclusion", OWNER("object")), VERDICT_FAIL);
+    assert_verdict(judge_lines("exclusion", OWNER("process")), VERDICT_PASS);
+}

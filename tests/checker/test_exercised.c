@@ -134,3 +134,32 @@ Test(exercised, fault_that_lasts_or_stays_matters_from_the_next_operation_on)
                                                 OP(8, 3, "invoke", "acquire") ",'audit':true}\n"),
                    VERDICT_UNKNOWN);
 }
+
+#define GRANT_OF_R1(ms, v)                                                                         \
+    AT(ms)                                                                                         \
+    "'process':1,'type':'invoke','f':'acquire','resource':'r1'}\n" AT(                             \
+        ms) "'process':1,'type':'ok','f':'acquire','resource':'r1','value':'" v                    \
+            "','until':900000000}\n"
+
+Test(exercised, what_was_to_be_held_at_once_must_have_been)
+{
+#define AT_ONCE(tail)                                                                              \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':1,'resources':2,"                \
+    "'ttl':1000000000,'bound':500000000,'at_once':2}\n" ASK(1, 1) GRANT(2, 1, "a", 900) tail
+    static const char one[] = AT_ONCE(FREE(10, 1) FREED(11, 1) GRANT_OF_R1(20, "b"));
+    assert_verdict(judge_lines("exercised", AT_ONCE(GRANT_OF_R1(20, "b"))), VERDICT_PASS);
+    assert_verdict(judge_lines("exercised", one), VERDICT_UNKNOWN);
+    cr_assert_str_eq(headline("exercised", one),
+                     "exercised: no client held as many locks at once as it was to: 1 at most");
+}
+
+Test(exercised, what_was_to_be_acquired_again_must_have_been_while_it_was_held)
+{
+#define AGAIN(tail)                                                                                \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':1,'ttl':1000000000,"             \
+    "'bound':500000000,'again':1}\n" ASK(1, 1) GRANT(2, 1, "a", 900) tail
+    assert_verdict(judge_lines("exercised", AGAIN(ASK(3, 1) REFUSE(4, 1))), VERDICT_PASS);
+    assert_verdict(judge_lines("exercised", AGAIN(ASK(3, 1) REFUSE(901, 1))), VERDICT_UNKNOWN);
+    assert_verdict(judge_lines("exercised", AGAIN(FREE(3, 1) FREED(4, 1) ASK(5, 1) REFUSE(6, 1))),
+                   VERDICT_UNKNOWN);
+}

@@ -225,3 +225,42 @@ Test(result_truth, refusal_behind_an_acquire_of_unknown_outcome_is_honest)
     assert_verdict(judge_lines("result_truth", AGAIN_AFTER(REFUSE(50, 1), 5)), VERDICT_FAIL);
     assert_verdict(judge_lines("no_leak", AGAIN_AFTER(REFUSE(50, 1), 5)), VERDICT_FAIL);
 }
+
+#define REENTRANT                                                                                  \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'declared':true,'declares':['reentrant']}\n"
+#define TWICE_HELD                                                                                 \
+    REENTRANT ASK(1, 1) SET3(1, 1, "a", 901) GRANT_OPEN(2, 1, "a") ASK(3, 1) GRANT_OPEN(4, 1, "a")
+
+Test(result_truth, inner_release_that_takes_the_keys_along_fails)
+{
+    static const char freed[] = TWICE_HELD FREE(5, 1) DELETED3(6, 1, "a") FREED(7, 1);
+    struct check_result result = judge_lines("result_truth", freed);
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("result_truth", freed),
+                     "result_truth: client 1 gave r0 back once, which it held several times, and "
+                     "3 nodes deleted its key");
+}
+
+Test(result_truth, inner_release_that_leaves_the_keys_and_an_outer_one_that_does_not_pass)
+{
+    assert_verdict(judge_lines("result_truth", TWICE_HELD FREE(5, 1) FREED(6, 1) FREE(7, 1)
+                                                   DELETED3(8, 1, "a") FREED(9, 1)),
+                   VERDICT_PASS);
+    assert_fails(
+        judge_lines("result_truth", TWICE_HELD FREE(5, 1) FREED(6, 1) FREE(7, 1) FREED(9, 1)),
+        BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
+/* What it held had run out: the lock counts from one again, and nobody can say which it is. */
+Test(result_truth, release_of_what_was_set_anew_in_between_is_not_judged)
+{
+    assert_verdict(
+        judge_lines("result_truth",
+                    REENTRANT ASK(1, 1) SET3(1, 1, "a", 901) GRANT_OPEN(2, 1, "a")
+                        ENDED(901, 1, "expired", "a", "ttl") ENDED(901, 2, "expired", "a", "ttl")
+                            ENDED(901, 3, "expired", "a", "ttl") ASK(950, 1) SET3(951, 1, "a", 1900)
+                                GRANT_OPEN(952, 1, "a") FREE(960, 1) DELETED3(961, 1, "a")
+                                    FREED(962, 1) FREE(963, 1) RELEASE_FAILS(964, 1)),
+        VERDICT_PASS);
+}

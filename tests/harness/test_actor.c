@@ -30,9 +30,9 @@ static void setup_with(const char *algorithm)
         .drift_ppm = 10000,
     };
     program = (struct client_program){
-        .resource_count = 1, .sections = 1, .writes = 1, .hold_ns = 100 * NS_PER_MS};
+        .resource_count = 1, .at_once = 1, .sections = 1, .writes = 1, .hold_ns = 100 * NS_PER_MS};
     cr_assert(lock_algorithm_find(algorithm, &config.algorithm));
-    cr_assert_leq(actor_bytes(1), sizeof memory);
+    cr_assert_leq(actor_bytes(&program), sizeof memory);
     actor_init(&memory.actor, &program, &config, 0, 1);
     transcript[0] = '\0';
 }
@@ -221,6 +221,6 @@ Test(actor, the_same_events_give_the_same_bytes)
     event.command = sent[1];
     struct actor_effects twin_effects;
     actor_step(&twin.actor, &program, &event, &twin_effects);
-    cr_assert_eq(memcmp(&twin, &memory, actor_bytes(1)), 0);
+    cr_assert_eq(memcmp(&twin, &memory, actor_bytes(&program)), 0);
     cr_assert_eq(twin_effects.count, effects.count);
 }

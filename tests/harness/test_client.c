@@ -6,6 +6,8 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#define CAPABLE HEAD "needs: [deadline, cancel, several, reentrant]\n"
+
 static struct client client;
 static struct client_program program;
 static struct client_effects effects;
@@ -15,8 +17,7 @@ static void begin(const char *clients)
 {
     static struct plan plan;
     char yaml[400];
-    (void)snprintf(yaml, sizeof yaml,
-                   HEAD "needs: [deadline, cancel]\nclients: {hold: 1s, writes: 0, %s}\n", clients);
+    (void)snprintf(yaml, sizeof yaml, CAPABLE "clients: {hold: 1s, writes: 0, %s}\n", clients);
     const struct parsed *parsed = parse(yaml);
     cr_assert(!result_failed(parsed->result), "%s", parsed->told);
     scenario_plan(&parsed->scenario, 1, 1000000, &plan);
@@ -133,5 +134,120 @@ Test(client, commands_that_extend_may_be_the_librarys_own)
     const struct parsed *parsed = parse(HEAD "faults:\n  - {on: node 1 extend, do: lose_reply}\n");
     cr_assert_not_null(strstr(parsed->told, "nobody ever extends"));
     parsed = parse(HEAD "needs: [renew]\nfaults:\n  - {on: node 1 extend, do: lose_reply}\n");
+    cr_assert(!result_failed(parsed->result), "%s", parsed->told);
+}
+
+static const struct client_effect *told_lost(uint32_t resource, enum client_effect_type type)
+{
+    return after((struct client_event){.type = CLIENT_EVENT_TOLD,
+                                       .outcome = OUTCOME_LOST,
+                                       .resource = resource},
+                 type);
+}
+
+static uint32_t effects_count(enum client_effect_type type, uint8_t f)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < effects.count; i++) {
+        const struct client_effect *effect = &effects.list[i];
+        count += effect->type == type && effect->record.f == f ? 1 : 0;
+    }
+    return count;
+}
+
+Test(client, acquires_one_after_the_other_what_it_holds_at_once_and_gives_the_last_back_first)
+{
+    begin("resources: 2, at_once: 2");
+    cr_assert_eq(asked()->resource, (uint32_t)0, "in the order of their names");
+    const struct client_effect *second = told(OUTCOME_OK, CLIENT_EFFECT_ASK);
+    cr_assert_not_null(second, "no section with one of two");
+    cr_assert_eq(second->resource, (uint32_t)1);
+    (void)told(OUTCOME_OK, CLIENT_EFFECT_WAKE);
+    cr_assert_eq(effects_count(CLIENT_EFFECT_RECORD, HISTORY_ENTER), (uint32_t)2);
+    cr_assert_eq(woken(NS_PER_S, CLIENT_EFFECT_ASK)->resource, (uint32_t)1);
+    cr_assert_eq(told(OUTCOME_OK, CLIENT_EFFECT_ASK)->resource, (uint32_t)0);
+    cr_assert_not_null(told(OUTCOME_OK, CLIENT_EFFECT_DONE));
+}
+
+Test(client, who_is_refused_a_part_gives_back_the_rest_and_that_is_no_section)
+{
+    begin("resources: 2, at_once: 2");
+    (void)asked();
+    (void)told(OUTCOME_OK, CLIENT_EFFECT_ASK);
+    const struct client_effect *back = told(OUTCOME_FAIL, CLIENT_EFFECT_ASK);
+    cr_assert_not_null(back);
+    cr_assert_eq(back->f, HISTORY_RELEASE);
+    cr_assert_eq(back->resource, (uint32_t)0);
+    cr_assert_null(told(OUTCOME_OK, CLIENT_EFFECT_DONE), "it thinks again");
+}
+
+Test(client, any_order_is_drawn_and_no_name_twice)
+{
+    bool turned = false;
+    begin("resources: 3, at_once: 2, order: any, sections: 100");
+    for (int i = 0; i < 40; i++) {
+        bool first = i == 0;
+        uint32_t a = (first ? asked() : woken(now_ns, CLIENT_EFFECT_ASK))->resource;
+        uint32_t b = told(OUTCOME_OK, CLIENT_EFFECT_ASK)->resource;
+        cr_assert_neq(a, b);
+        turned = turned || a > b;
+        cr_assert_eq(told(OUTCOME_FAIL, CLIENT_EFFECT_ASK)->resource, a);
+        (void)told(OUTCOME_OK, CLIENT_EFFECT_WAKE);
+    }
+    cr_assert(turned);
+}
+
+Test(client, acquires_again_as_it_enters_and_gives_that_back_in_the_middle)
+{
+    begin("again: 1");
+    (void)asked();
+    const struct client_effect *again = told(OUTCOME_OK, CLIENT_EFFECT_ASK);
+    cr_assert_not_null(again);
+    cr_assert_eq(again->f, HISTORY_ACQUIRE);
+    cr_assert_eq(again->depth, 1);
+    (void)told(OUTCOME_OK, CLIENT_EFFECT_WAKE);
+    const struct client_effect *inner = woken(NS_PER_S / 2, CLIENT_EFFECT_ASK);
+    cr_assert_eq(inner->f, HISTORY_RELEASE);
+    cr_assert_eq(inner->depth, 1);
+    cr_assert_not_null(told(OUTCOME_OK, CLIENT_EFFECT_WAKE), "still inside");
+    const struct client_effect *outer = woken(NS_PER_S, CLIENT_EFFECT_ASK);
+    cr_assert_eq(outer->depth, 0);
+    cr_assert_not_null(told(OUTCOME_OK, CLIENT_EFFECT_DONE));
+}
+
+Test(client, who_is_refused_what_it_holds_goes_on_and_gives_it_back_once)
+{
+    begin("again: 1");
+    (void)asked();
+    (void)told(OUTCOME_OK, CLIENT_EFFECT_ASK);
+    (void)told(OUTCOME_FAIL, CLIENT_EFFECT_WAKE);
+    cr_assert_null(woken(NS_PER_S / 2, CLIENT_EFFECT_ASK));
+    cr_assert_eq(woken(NS_PER_S, CLIENT_EFFECT_ASK)->f, HISTORY_RELEASE);
+    cr_assert_not_null(told(OUTCOME_OK, CLIENT_EFFECT_DONE));
+}
+
+Test(client, hears_of_each_loss_once_and_asks_more_time_for_the_others)
+{
+    begin("resources: 2, at_once: 2, extend_every: 300ms");
+    (void)asked();
+    (void)told(OUTCOME_OK, CLIENT_EFFECT_ASK);
+    (void)told(OUTCOME_OK, CLIENT_EFFECT_WAKE);
+    const struct client_effect *notice = told_lost(0, CLIENT_EFFECT_RECORD);
+    cr_assert_eq(notice->record.f, HISTORY_LOST);
+    cr_assert_eq(notice->record.resource, (uint32_t)0);
+    cr_assert_null(told_lost(0, CLIENT_EFFECT_RECORD));
+    cr_assert_eq(woken(300 * NS_PER_MS, CLIENT_EFFECT_ASK)->resource, (uint32_t)1);
+}
+
+Test(client, what_it_is_to_hold_must_be_there_and_be_possible)
+{
+    const struct parsed *parsed = parse(HEAD "clients: {at_once: 2, again: 3}\n");
+    cr_assert_not_null(strstr(parsed->told, "say \"needs: [several]\" as well"));
+    cr_assert_not_null(strstr(parsed->told, "2 at once of 1: say \"resources: 2\" as well"));
+    cr_assert_not_null(strstr(parsed->told, "make 5 grants of one client; at most 4"));
+    cr_assert_not_null(strstr(parsed->told, "or \"lacks: [reentrant]\" as well"));
+    parsed = parse(HEAD "needs: [reentrant]\nlacks: [reentrant]\n");
+    cr_assert_not_null(strstr(parsed->told, "no lock has and lacks \"reentrant\""));
+    parsed = parse(HEAD "lacks: [reentrant]\nclients: {again: 1}\n");
     cr_assert(!result_failed(parsed->result), "%s", parsed->told);
 }

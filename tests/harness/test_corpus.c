@@ -68,7 +68,8 @@ Test(corpus, wrong_locks_are_expected_to_be_caught_and_blamed)
         if (strncmp(scenario->algorithm, "wrong/", 6) != 0) {
             continue;
         }
-        cr_assert_str_eq(scenario->algorithm + 6, scenario->name);
+        const char *wrong = scenario->algorithm + 6;
+        cr_assert_eq(strncmp(wrong, scenario->name, strlen(wrong)), 0, "%s", scenario->path);
         bool blamed = false;
         for (size_t k = 0; k < scenario->expect_count; k++) {
             blamed |= strcmp(scenario->expects[k].blame, "library") == 0;

@@ -105,6 +105,7 @@ static void trial_plan(void)
     scenario->node_count = 1;
     scenario->client_count = 1;
     scenario->resource_count = 1;
+    scenario->at_once = 1;
     scenario->sections = 2;
     scenario->writes = 1;
     scenario->hold_ns = NS_PER_MS;

@@ -114,14 +114,15 @@ struct adapter_client {
     int32_t index;
     uint8_t state; /* enum adapter_state */
     bool frozen;
-    bool thawed;   /* its process goes on; its program does in the loop's next turn */
-    bool begins;   /* ... with its first step */
-    bool asked;    /* an answer is awaited, to `asked_id` */
-    bool answered; /* `answer` came while frozen or slow */
-    bool lost;     /* a notice came while frozen */
-    bool hears;    /* it was asked to end */
-    bool overdue;  /* nothing was heard for as long as silence takes, and a little more is given */
-    bool passed;   /* the program waits at a probe point, to be stepped with PASSED */
+    bool thawed;        /* its process goes on; its program does in the loop's next turn */
+    bool begins;        /* ... with its first step */
+    bool asked;         /* an answer is awaited, to `asked_id` */
+    bool answered;      /* `answer` came while frozen or slow */
+    uint8_t lost_count; /* notices that came while frozen, of these resources */
+    uint32_t lost[SCENARIO_HOLDS_MAX];
+    bool hears;   /* it was asked to end */
+    bool overdue; /* nothing was heard for as long as silence takes, and a little more is given */
+    bool passed;  /* the program waits at a probe point, to be stepped with PASSED */
     pid_t pid;
     int input; /* its stdin; -1: closed */
     int output;
@@ -234,6 +235,8 @@ void adapter_program_cancel(struct adapter_client *client);
 /* Step the program with `event` and whatever follows from it. now_ns is set here. */
 void adapter_program_step(struct adapter_client *client, struct client_event event);
 void adapter_program_told(struct adapter_client *client, const struct adapter_answer *answer);
+/* The library noticed a loss; a client that stands hears of it when it goes on. */
+void adapter_program_lost(struct adapter_client *client, uint32_t resource);
 /* Go on after a freeze, or with an answer that was late. */
 void adapter_program_thaw(struct adapter_client *client);
 

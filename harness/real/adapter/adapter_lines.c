@@ -194,6 +194,20 @@ static void adapter_matched(struct adapter_client *client, struct adapter_answer
     }
 }
 
+/* Whose loss it tells of; a name that is none of ours is taken for what the client holds first. */
+static uint32_t adapter_resource_of(const struct adapter_client *client, const char *name)
+{
+    uint32_t count = (uint32_t)client->adapter->options.plan->scenario.resource_count;
+    for (uint32_t i = 0; i < count; i++) {
+        char known[CLIENT_RESOURCE_NAME_BYTES];
+        client_resource_name(i, known);
+        if (strcmp(known, name) == 0) {
+            return i;
+        }
+    }
+    return client->client.holds[0].resource;
+}
+
 static void adapter_line(struct adapter_client *client, const char *line, size_t bytes,
                          int64_t heard_ns)
 {
@@ -220,10 +234,7 @@ static void adapter_line(struct adapter_client *client, const char *line, size_t
     if (client->state == ADAPTER_STARTING && client->asked) {
         adapter_introduced(client, &answer, &said);
     } else if (answer.type == ANSWER_LOST) {
-        client->lost = client->lost || adapter_stands(client);
-        if (!adapter_stands(client)) {
-            adapter_program_told(client, &answer);
-        }
+        adapter_program_lost(client, adapter_resource_of(client, answer.resource));
     } else {
         adapter_matched(client, &answer, shown.data);
     }

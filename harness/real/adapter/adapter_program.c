@@ -72,6 +72,17 @@ void adapter_program_cancel(struct adapter_client *client)
 {
     ASSERT(client->asked && client->asked_f == HISTORY_ACQUIRE);
     ASSERT(client->cancel_id == 0);
+    const struct adapter_options *options = &client->adapter->options;
+    struct history_event event = {
+        .time_ns = loop_now_ns() - options->start_ns,
+        .kind = HISTORY_CLIENT,
+        .f = HISTORY_GIVEN_UP,
+        .process = client->index,
+        .node = HISTORY_NO_NODE,
+        .fault = HISTORY_NO_FAULT,
+        .resource = client->asked_resource,
+    };
+    options->callbacks.record(options->callbacks.data, &event);
     client->cancel_id = ++client->last_id;
     adapter_send(client, &(struct adapter_request){.op = ADAPTER_CANCEL,
                                                    .id = client->cancel_id,
@@ -174,17 +185,8 @@ static void program_value(const struct adapter_client *client, struct client_eve
 
 static enum client_outcome answer_outcome(enum answer_type type)
 {
-    switch (type) {
-    case ANSWER_OK:
-        return OUTCOME_OK;
-    case ANSWER_FAIL:
-        return OUTCOME_FAIL;
-    case ANSWER_INFO:
-        return OUTCOME_INFO;
-    case ANSWER_LOST:
-        return OUTCOME_LOST;
-    }
-    UNREACHABLE();
+    ASSERT(type != ANSWER_LOST);
+    return type == ANSWER_OK ? OUTCOME_OK : type == ANSWER_FAIL ? OUTCOME_FAIL : OUTCOME_INFO;
 }
 
 /* The value that the library reports is held against what it sent. */
@@ -226,12 +228,21 @@ void adapter_program_told(struct adapter_client *client, const struct adapter_an
         event.until_least_ns = moment.least_ns + answer->validity_ns;
         event.has_until = true;
     }
-    if (answer->type != ANSWER_LOST) {
-        program_keys_told(client, answer);
-        client->asked = false;
-        adapter_attempt_end(client);
-    }
+    program_keys_told(client, answer);
+    client->asked = false;
+    adapter_attempt_end(client);
     adapter_program_step(client, event);
+}
+
+void adapter_program_lost(struct adapter_client *client, uint32_t resource)
+{
+    if (!adapter_stands(client)) {
+        adapter_program_step(client, (struct client_event){.type = CLIENT_EVENT_TOLD,
+                                                           .outcome = OUTCOME_LOST,
+                                                           .resource = resource});
+    } else if (client->lost_count < SCENARIO_HOLDS_MAX) {
+        client->lost[client->lost_count++] = resource;
+    }
 }
 
 void adapter_program_thaw(struct adapter_client *client)
@@ -244,9 +255,8 @@ void adapter_program_thaw(struct adapter_client *client)
         client->passed = false;
         adapter_program_step(client, (struct client_event){.type = CLIENT_EVENT_PASSED});
     }
-    if (client->lost && !adapter_stands(client)) {
-        client->lost = false;
-        adapter_program_told(client, &(struct adapter_answer){.type = ANSWER_LOST});
+    while (client->lost_count > 0 && !adapter_stands(client)) {
+        adapter_program_lost(client, client->lost[--client->lost_count]);
     }
     if (client->answered && !adapter_stands(client)) {
         struct adapter_answer answer = client->answer;

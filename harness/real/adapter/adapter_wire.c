@@ -43,7 +43,8 @@ static void wire_probe(struct adapter_client *client, enum probe_point point)
     callbacks->probe(callbacks->data, client->index, point);
 }
 
-/* A client whose program waits for the outcome of an acquire, or NULL. */
+/* A client whose program waits for the outcome of an acquire or an extension to which this command
+ * belongs, or NULL. */
 static struct adapter_client *wire_client(struct adapter *adapter,
                                           const struct proxy_message *message)
 {
@@ -52,9 +53,11 @@ static struct adapter_client *wire_client(struct adapter *adapter,
     }
     struct adapter_client *client = &adapter->clients[message->client];
     client->alive_ns = message->true_ns;
-    bool acquires = client->state == ADAPTER_ACTIVE && client->asked &&
-                    client->asked_f == HISTORY_ACQUIRE && message->command->role == ROLE_SET;
-    return acquires ? client : NULL;
+    enum command_role role = client->asked_f == HISTORY_ACQUIRE  ? ROLE_SET
+                             : client->asked_f == HISTORY_EXTEND ? ROLE_EXTEND
+                                                                 : ROLE_ANY;
+    bool asks = client->state == ADAPTER_ACTIVE && client->asked && message->command->role == role;
+    return asks ? client : NULL;
 }
 
 struct proxy_answer adapter_arrival(struct adapter *adapter, const struct proxy_message *message)
@@ -68,6 +71,9 @@ struct proxy_answer adapter_arrival(struct adapter *adapter, const struct proxy_
         adapter_attempt_end(client); /* the library asks this node again: a new attempt */
     }
     client->attempt.arrived |= node;
+    if (client->asked_f == HISTORY_EXTEND) {
+        return PROXY_PASSES; /* of an extension only its majority is a probe point */
+    }
     if (!client->attempt.send_passed) {
         client->attempt.send_passed = true;
         wire_probe(client, PROBE_BEFORE_SEND);
@@ -142,6 +148,9 @@ struct proxy_answer adapter_reply(struct adapter *adapter, const struct proxy_me
         if (wire_watched(client, PROBE_AFTER_MAJORITY)) {
             wire_probe(client, PROBE_AFTER_MAJORITY);
         }
+    }
+    if (client->asked_f == HISTORY_EXTEND) {
+        return PROXY_PASSES;
     }
     if (attempt->replies_passed || !wire_watched(client, PROBE_BEFORE_REPLIES)) {
         return PROXY_PASSES;

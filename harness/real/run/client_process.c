@@ -255,7 +255,7 @@ static void client_process_send(struct client_process *process, const struct act
     struct lock_request request = {
         .resource = name,
         .resource_bytes = strlen(name),
-        .tag = effect->resource,
+        .tag = effect->lock,
         .command = &effect->u.command,
     };
     lock_links_send(process->links, effect->node_index, &request);
@@ -336,7 +336,7 @@ static void client_process_replied(void *context, const struct lock_answer *answ
     struct actor_event event = {
         .type = ACTOR_EVENT_REPLY,
         .node_index = (uint8_t)answer->node_index,
-        .resource = (uint32_t)answer->tag,
+        .lock = (uint32_t)answer->tag,
         .reply = answer->reply,
         .command = answer->command,
     };
@@ -427,7 +427,8 @@ static _Noreturn void client_process_main(const struct client_process_options *o
     process.control = &options->controls->clients[options->index];
     process.wake_ns = TIME_NEVER;
     process.slow = random_stream_at("slow", (uint64_t)options->index, options->plan->seed);
-    process.actor = memory_resize(NULL, actor_bytes(resource_count));
+    client_program_init(&process.program, options->plan, options->index == scenario->client_count);
+    process.actor = memory_resize(NULL, actor_bytes(&process.program));
     process.names = memory_resize(NULL, resource_count * sizeof process.names[0]);
     if (process.actor == NULL || process.names == NULL) {
         client_process_fail("no memory for a client");
@@ -435,7 +436,6 @@ static _Noreturn void client_process_main(const struct client_process_options *o
     for (uint32_t i = 0; i < resource_count; i++) {
         client_resource_name(i, process.names[i]);
     }
-    client_program_init(&process.program, options->plan, options->index == scenario->client_count);
     actor_init(process.actor, &process.program, &scenario->lock, options->index,
                options->plan->seed);
     client_process_connect(&process, &why);
