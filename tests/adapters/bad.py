@@ -3,7 +3,8 @@
 
     python3 tests/adapters/bad.py MODE [WORD...]
 
-MODE is a row of MODES below; `init JSON` adds members to init's answer, `grant JSON` to a grant's.
+MODE is one of the words below; `init JSON` adds members to init's answer, `grant JSON` to a grant's,
+`lost RESOURCE` tells of a loss as soon as r1 is granted.
 """
 import json
 import os
@@ -62,6 +63,8 @@ def acquire(asked):
     if mode == "at-never":
         answer["at_ms"] = now_ms() - 3600000
     say(answer)
+    if mode == "lost" and asked["resource"] == "r1":
+        say({"type": "lost", "resource": sys.argv[2]})
     if mode == "twice":
         say(answer)
 

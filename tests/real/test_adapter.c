@@ -99,13 +99,16 @@ static struct proxy_answer on_reply(void *data, const struct proxy_message *mess
     return adapter_reply(trial.adapter, message);
 }
 
+/* So many resources, and all of them in each section. */
+static int32_t trial_resources = 1;
+
 static void trial_plan(void)
 {
     struct scenario *scenario = &trial.plan.scenario;
     scenario->node_count = 1;
     scenario->client_count = 1;
-    scenario->resource_count = 1;
-    scenario->at_once = 1;
+    scenario->resource_count = trial_resources;
+    scenario->at_once = trial_resources;
     scenario->sections = 2;
     scenario->writes = 1;
     scenario->hold_ns = NS_PER_MS;
@@ -351,6 +354,28 @@ static void run_bad(const char *words)
     while (!trial.failed && trial.done == 0) {
         links_turn();
     }
+}
+
+/* The client holds r0 and r1, in this order, when it is told. */
+static void told_of_a_loss(const char *words, uint32_t resource)
+{
+    trial_resources = 2;
+    run_bad(words);
+    cr_assert_not(trial.failed, "%s", trial.why);
+    const struct history_event *told = record_of(HISTORY_LOST, HISTORY_INVOKE);
+    cr_assert_not_null(told);
+    cr_assert_eq(told->kind, HISTORY_NOTICE);
+    cr_assert_eq(told->resource, resource);
+}
+
+Test(adapter, a_loss_is_of_the_resource_that_it_names)
+{
+    told_of_a_loss("lost r0", 0);
+}
+
+Test(adapter, a_loss_is_of_the_second_resource_where_it_names_that)
+{
+    told_of_a_loss("lost r1", 1);
 }
 
 static const struct {
