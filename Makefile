@@ -111,7 +111,10 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(filter-out $(BUILD)/libcli.a,$(ROOM_LIBS)
 $(BUILD)/tests/cli/%: $(BUILD)/tests/cli/%.o $(ROOM_LIBS)
 	@$(CC) $(CFLAGS_ALL) -o $@ $< -lcriterion $(BUILD)/libcli.a $(LINK_LIBS) $(LDFLAGS_ALL) $(LIBS_LINK)
 
-unit: picklock $(TEST_PROGRAMS) $(SHIMS) ## unit tests only; ROOM=checker for one room
+.PHONY: programs
+programs: picklock $(TEST_PROGRAMS) $(SHIMS) # what the unit tests run: with -j, before `make test`
+
+unit: programs ## unit tests only; ROOM=checker for one room
 	@tools/unit.sh $(TEST_PROGRAMS)
 
 # ---- the two commands of the README ------------------------------------------------------------

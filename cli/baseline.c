@@ -287,6 +287,11 @@ static void tell_question(struct telling *telling, const struct report_group *gr
     }
 }
 
+static struct report_side side_then(const struct baseline_group *then, size_t check)
+{
+    return (struct report_side){.failed = then->failed[check] > 0, .undecided = then->unknown > 0};
+}
+
 /* Two worlds that disagree, and did not then. */
 static void tell_worlds(struct telling *telling, const struct baseline *baseline,
                         const struct report_group *groups, size_t i)
@@ -299,9 +304,11 @@ static void tell_worlds(struct telling *telling, const struct baseline *baseline
         return;
     }
     for (size_t check = 0; check < check_count(); check++) {
-        bool known = then_a != NULL && then_b != NULL &&
-                     report_differs(a->scenario, check, then_a->failed, then_b->failed);
-        if (report_differs(a->scenario, check, a->failed, b->failed) && !known) {
+        bool known =
+            then_a != NULL && then_b != NULL &&
+            report_differs(a->scenario, check, side_then(then_a, check), side_then(then_b, check));
+        if (!known &&
+            report_differs(a->scenario, check, report_side(a, check), report_side(b, check))) {
             say(telling, "new", a);
             text_add(telling->text, "%s comes out otherwise in %s\n", check_at(check)->name,
                      b->world);

@@ -378,11 +378,19 @@ static bool left_open(const struct scenario *scenario, const char *check)
     return false;
 }
 
-bool report_differs(const struct scenario *scenario, size_t check, const uint64_t *failed_a,
-                    const uint64_t *failed_b)
+bool report_differs(const struct scenario *scenario, size_t check, struct report_side a,
+                    struct report_side b)
 {
-    return (failed_a[check] > 0) != (failed_b[check] > 0) &&
-           !left_open(scenario, check_at(check)->name);
+    bool silent = a.failed ? b.undecided : a.undecided;
+    return a.failed != b.failed && !silent && !left_open(scenario, check_at(check)->name);
+}
+
+/* A run that is undecided as a whole was not what its scenario wants: what it skips it did not try.
+ */
+struct report_side report_side(const struct report_group *group, size_t check)
+{
+    return (struct report_side){.failed = group->failed[check] > 0,
+                                .undecided = group->open[check] + group->unknown > 0};
 }
 
 bool report_disagreement(const struct report *report, const struct report_group *a,
@@ -394,7 +402,7 @@ bool report_disagreement(const struct report *report, const struct report_group 
     bool differ = false;
     for (size_t i = 0; i < check_count(); i++) {
         bool in_a = a->failed[i] > 0;
-        if (!report_differs(a->scenario, i, a->failed, b->failed)) {
+        if (!report_differs(a->scenario, i, report_side(a, i), report_side(b, i))) {
             continue;
         }
         differ = true;

@@ -107,10 +107,18 @@ void report_group(struct report *report, const struct report_group *group);
 bool report_disagreement(const struct report *report, const struct report_group *a,
                          const struct report_group *b);
 
-/* Whether the check fails in one world and not in the other, and the scenario does not leave it
- * open. */
-bool report_differs(const struct scenario *scenario, size_t check, const uint64_t *failed_a,
-                    const uint64_t *failed_b);
+/* What a world says of a check. */
+struct report_side {
+    bool failed;    /* in some run */
+    bool undecided; /* some run could not say: that it did not fail means nothing */
+};
+
+/* Whether the check fails in one world and not in the other, which could say so, and the scenario
+ * does not leave it open. */
+bool report_differs(const struct scenario *scenario, size_t check, struct report_side a,
+                    struct report_side b);
+
+struct report_side report_side(const struct report_group *group, size_t check);
 
 /* At the end: the table, and the worst exit code. */
 int report_end(struct report *report, const struct report_group *groups, size_t count,

@@ -52,6 +52,14 @@ def state(pid):
         return ""
 
 
+def name(pid):
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 class Agent:
     """`picklock node` on a free port of loopback."""
 
@@ -75,12 +83,14 @@ class Agent:
     def pid(self):
         """Of the agent itself, also where another program started it."""
         inner = children(self.process.pid)
-        with open(f"/proc/{self.process.pid}/comm") as file:
-            name = file.read().strip()
-        return inner[0] if name != "picklock" and inner else self.process.pid
+        return inner[0] if name(self.process.pid) != "picklock" and inner else self.process.pid
 
     def servers(self):
         return [pid for pid in children(self.pid()) if state(pid) not in ("", "Z")]
+
+    def serves(self):
+        """Its servers run: what it has begun to start is still the agent, with all that the agent has open."""
+        return {name(pid) for pid in self.servers()} == {"redis-server"}
 
     def is_at_rest(self):
         return not self.servers() and not os.listdir(self.data)

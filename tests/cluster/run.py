@@ -64,7 +64,7 @@ class Base(unittest.TestCase):
     def begin(self):
         """A long run that holds both agents."""
         harness = subprocess.Popen(self.command([self.long]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
-        until(lambda: all(agent.servers() for agent in self.agents), why="no server runs")
+        until(lambda: all(agent.serves() for agent in self.agents), why="no server runs")
         self.addCleanup(self.forget, harness)
         return harness
 

@@ -3,6 +3,7 @@
 The empty system is made by debootstrap from the mirror that this machine uses, once, and kept as build/empty.tar.
 """
 import filecmp
+import functools
 import os
 import pathlib
 import re
@@ -69,11 +70,17 @@ def files_of(package):
             for line in run("dpkg-deb", "-c", package).splitlines() if not line.startswith("d")}
 
 
+@functools.cache
+def packages():
+    """The folder of the packages, which are built once for all that looks at them."""
+    run("make", "--no-print-directory", "deb", cwd=ROOT)
+    return ROOT / "build" / "deb"
+
+
 class Packages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        run("make", "--no-print-directory", "deb", cwd=ROOT)
-        cls.built = ROOT / "build" / "deb"
+        cls.built = packages()
 
     def package(self, name):
         return next(self.built.glob(f"{name}_{VERSION}_*.deb"))
@@ -99,7 +106,7 @@ class Packages(unittest.TestCase):
     def test_the_same_bytes_from_another_folder_mask_and_zone(self):
         with tempfile.TemporaryDirectory(prefix="picklock-again-") as folder:
             run("sh", "-c", 'umask 027; exec tools/deb.sh "$1"', "sh", f"{folder}/another/place", cwd=ROOT,
-                env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C", "DEB_BUILD_OPTIONS": "nocheck parallel=1"})
+                env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C", "DEB_BUILD_OPTIONS": "nocheck parallel=4"})
             names = sorted(path.name for path in self.built.glob("*.deb"))
             self.assertGreaterEqual(len(names), 3)
             for name in names:
@@ -148,7 +155,7 @@ class EmptySystem(unittest.TestCase):
             raise unittest.SkipTest("this machine's sources name no Debian mirror")
         if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True).returncode != 0:
             raise unittest.SkipTest("this machine lets nobody make a mount namespace")
-        run("make", "--no-print-directory", "deb", cwd=ROOT)
+        cls.built = packages()
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="picklock-empty-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.system = cls.folder / "system"
@@ -190,7 +197,7 @@ class EmptySystem(unittest.TestCase):
 
     def install(self, *names):
         for name in names:
-            shutil.copy(next((ROOT / "build" / "deb").glob(f"{name}_{VERSION}_*.deb")), self.system / "tmp")
+            shutil.copy(next(self.built.glob(f"{name}_{VERSION}_*.deb")), self.system / "tmp")
         self.inside("apt-get install -y --no-install-recommends " + " ".join(f"/tmp/{name}_*.deb" for name in names))
 
     def test_installed_used_and_purged_it_leaves_the_system_as_it_was(self):

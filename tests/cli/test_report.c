@@ -1,0 +1,55 @@
+/* test_report.c: two worlds disagree only where both could say. */
+#include "cli/report.h"
+
+#include "checker/check.h"
+
+#include <criterion/criterion.h>
+
+static struct scenario scenario;
+static struct report silent = {.format = REPORT_JSON};
+enum { CHECK = 3 };
+
+static struct report_group group_of(uint64_t runs, uint64_t failed, uint64_t open, uint64_t unknown)
+{
+    struct report_group group = {.scenario = &scenario, .runs = runs, .unknown = unknown};
+    group.failed[CHECK] = failed;
+    group.open[CHECK] = open;
+    return group;
+}
+
+static bool disagree(struct report_group a, struct report_group b)
+{
+    bool said = report_disagreement(&silent, &a, &b);
+    cr_assert_eq(said, report_disagreement(&silent, &b, &a), "whichever is named first");
+    return said;
+}
+
+Test(report, worlds_disagree_where_one_fails_and_the_other_does_not)
+{
+    cr_assert(disagree(group_of(1, 1, 0, 0), group_of(1, 0, 0, 0)));
+    cr_assert(disagree(group_of(1000, 3, 0, 0), group_of(1, 0, 0, 0)));
+    cr_assert_not(disagree(group_of(1000, 3, 0, 0), group_of(1, 1, 0, 0)));
+    cr_assert_not(disagree(group_of(1, 0, 0, 0), group_of(1, 0, 0, 0)));
+}
+
+Test(report, what_is_undecided_disagrees_with_nobody)
+{
+    cr_assert_not(disagree(group_of(1, 1, 0, 0), group_of(1, 0, 1, 1)), "the check could not say");
+    cr_assert_not(disagree(group_of(1, 1, 0, 0), group_of(1, 0, 0, 1)), "it was not tried");
+    cr_assert_not(disagree(group_of(1, 1, 0, 0), group_of(1, 0, 1, 0)),
+                  "and something else is unmet");
+    cr_assert(disagree(group_of(2, 1, 1, 1), group_of(1, 0, 0, 0)), "the other could say");
+}
+
+Test(report, what_a_scenario_leaves_open_may_differ)
+{
+    static struct scenario open;
+    struct report_group a = group_of(1, 1, 0, 0);
+    struct report_group b = group_of(1, 0, 0, 0);
+    open.expect_count = 1;
+    (void)snprintf(open.expects[0].check, sizeof open.expects[0].check, "%s",
+                   check_at(CHECK)->name);
+    (void)snprintf(open.expects[0].verdict, sizeof open.expects[0].verdict, "any");
+    a.scenario = b.scenario = &open;
+    cr_assert_not(disagree(a, b));
+}
