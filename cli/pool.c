@@ -421,7 +421,8 @@ static struct result pool_work(struct pool *pool, struct text *why)
     if (result_failed(result)) {
         pool_stop(pool);
     }
-    pool_signals(SIG_DFL);
+    /* Whoever ends us because a node has died shall be told so: what is left to do is short. */
+    pool_signals(pool->order->cluster != NULL ? SIG_IGN : SIG_DFL);
     (void)rmdir(running); /* stays if another picklock runs here */
     (void)rmdir(pool->order->out);
     return result;

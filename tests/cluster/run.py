@@ -3,6 +3,7 @@
 
 usage: run.py PICKLOCK [--all]     --all runs the whole corpus, else a slice of it
 """
+import contextlib
 import json
 import os
 import shutil
@@ -61,9 +62,10 @@ class Base(unittest.TestCase):
     def run_it(self, *files, cluster=None, more=()):
         return subprocess.run(self.command(files, cluster, more), capture_output=True, text=True, cwd=ROOT)
 
-    def begin(self):
+    def begin(self, *more):
         """A long run that holds both agents."""
-        harness = subprocess.Popen(self.command([self.long]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+        harness = subprocess.Popen([*self.command([self.long]), *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   cwd=ROOT)
         until(lambda: all(agent.serves() for agent in self.agents), why="no server runs")
         self.addCleanup(self.forget, harness)
         return harness
@@ -264,6 +266,26 @@ class InTheMiddle(Base):
         harness.send_signal(signal.SIGTERM)
         code, said = self.finish(harness)
         self.assertEqual(code, 3, said)
+
+    def test_an_agent_that_dies_and_we_are_ended_while_we_say_so(self):
+        """The JUnit file takes nothing more: so the signal comes when the runs are over."""
+        path = os.path.join(self.folder, "junit")
+        os.mkfifo(path)
+        fifo = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        self.addCleanup(os.close, fifo)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(fifo, b"x" * 4096)
+        harness = self.begin("--junit", path)
+        self.agents[1].process.kill()
+        until(lambda: not children(harness.pid) and state(harness.pid) == "S", why="it is still at work")
+        harness.send_signal(signal.SIGTERM)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.read(fifo, 65536)
+        code, said = self.finish(harness)
+        self.assertEqual(code, 3, said)
+        self.assertIn(f"node 2: the agent at {self.agents[1].name} has closed the connection", said)
 
     def test_a_server_that_dies_by_itself(self):
         harness = self.begin()
