@@ -66,6 +66,7 @@ enum grade {
     X(ASSUMPTION_NODE_CLOCK, "node clocks do not jump and run at about the same rate")             \
     X(ASSUMPTION_CLIENT_CLOCK, "the client's clock runs at about the rate of the nodes' clocks")   \
     X(ASSUMPTION_PERSISTENCE, "a restarted node still has its keys, or stays away for a ttl")      \
+    X(ASSUMPTION_LEADER, "a leader that was paused ends no lease that its successor keeps")        \
     X(ASSUMPTION_REPLICATION, "a promoted replica has every acknowledged write")                   \
     X(ASSUMPTION_MEMORY, "a node never evicts a lock's key")                                       \
     X(ASSUMPTION_DELAY, "a request is never delayed for longer than the lease")                    \

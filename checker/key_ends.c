@@ -18,6 +18,8 @@ static const struct key_end ends[HISTORY_CAUSES] = {
                        {BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE}},
     [CAUSE_FAILOVER] = {"not yet replicated when a replica took over",
                         {BLAME_ASSUMPTION, ASSUMPTION_REPLICATION}},
+    [CAUSE_DEPOSED] = {"ended by a leader that was none any more",
+                       {BLAME_ASSUMPTION, ASSUMPTION_LEADER}},
     [CAUSE_EVICTION] = {"thrown out by the node for want of memory",
                         {BLAME_DEPLOYMENT, ASSUMPTION_MEMORY}},
     [CAUSE_FLUSH] = {"flushed", {BLAME_DEPLOYMENT, ASSUMPTION_PERSISTENCE}},

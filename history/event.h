@@ -93,6 +93,7 @@ enum {
     X(CAUSE_CLOCK_RATE, "clock-rate") /* key: ... by a wrong rate */                               \
     X(CAUSE_RESTART, "restart")       /* key: not in what the node read back */                    \
     X(CAUSE_FAILOVER, "failover")     /* key: not yet replicated */                                \
+    X(CAUSE_DEPOSED, "deposed")       /* key: ended by a leader that was none any more */          \
     X(CAUSE_EVICTION, "eviction")                                                                  \
     X(CAUSE_FLUSH, "flush")                                                                        \
     X(CAUSE_RELEASED, "released")             /* key: deleted by its owner */                      \

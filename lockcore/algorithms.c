@@ -12,7 +12,8 @@
     X(fenced_redlock)                                                                              \
     X(chubby)                                                                                      \
     X(chubby_no_delay)                                                                             \
-    X(sql)
+    X(sql)                                                                                         \
+    X(etcd)
 
 /* Wrong on purpose, for judging the harness: the installed library is built without them. */
 #ifdef LOCKCORE_SOUND_ONLY
@@ -42,7 +43,9 @@
     X(wrong_chubby_lease_from_reply)                                                               \
     X(wrong_sql_release_any)                                                                       \
     X(wrong_sql_app_clock)                                                                         \
-    X(wrong_sql_early_now)
+    X(wrong_sql_early_now)                                                                         \
+    X(wrong_etcd_dead_lease)                                                                       \
+    X(wrong_etcd_no_deadline)
 #endif
 
 #define ALGORITHM_MAP(X) SOUND_MAP(X) WRONG_MAP(X)

@@ -7,7 +7,7 @@
 
 _Static_assert(sizeof(struct session_close) == LOCK_VALUE_BYTES + 4 + 2 * 8, "no padding");
 _Static_assert(sizeof(struct session) ==
-                   3 * 8 + 6 * 4 + SESSION_CLOSES_MAX * sizeof(struct session_close),
+                   5 * 8 + 6 * 4 + SESSION_CLOSES_MAX * sizeof(struct session_close),
                "no padding");
 _Static_assert(sizeof(struct session) <= LOCK_OWN_BYTES, "it fits into a lock");
 
@@ -19,42 +19,6 @@ const uint32_t session_moves[LOCK_STATES] = {
     [LOCK_STATE_SPENT] = LOCK_TO(HELD) | LOCK_TO(RELEASING),
     [LOCK_STATE_RELEASING] = LOCK_TO(IDLE),
 };
-
-static const struct session_rules *rules_of(const struct lock *lock)
-{
-    return lock_algorithm_at(lock->config.algorithm)->rules;
-}
-
-/* ---- times ----------------------------------------------------------------------------------- */
-
-/* The client's clock and the service's may differ by the configured share; 2 ms are for rounding.
- */
-static int64_t drift_ns(const struct lock_config *config, int64_t length_ns)
-{
-    int64_t million = 1000000;
-    return length_ns / million * config->drift_ppm +
-           length_ns % million * config->drift_ppm / million + 2 * NS_PER_MS;
-}
-
-static int64_t grace_end_ns(const struct lock *lock, const struct session *session)
-{
-    return lock_time_after(session->lease_ns,
-                           session_share_ns(&lock->config, rules_of(lock)->grace_percent));
-}
-
-/* The lease that an answer gives, which says for how long from when the service read the question:
- * that was not before it was sent. */
-static int64_t lease_end_ns(const struct session_step *step, int64_t length_ns)
-{
-    int64_t from_ns = step->rules->lease_from_reply ? step->event->now_ns : step->session->sent_ns;
-    return lock_time_after(from_ns, length_ns - drift_ns(&step->lock->config, length_ns));
-}
-
-/* A monotonic clock that has gone back since the question cannot tell how long that took. */
-static bool time_went_on(const struct session_step *step)
-{
-    return step->event->now_ns >= step->session->sent_ns;
-}
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
@@ -71,8 +35,14 @@ static void question_ask(const struct session_step *step)
     }
     ASSERT(lock->state == LOCK_STATE_ACQUIRING);
     step->session->sent_ns = step->event->now_ns;
+    if (step->session->place != 0) {
+        session_send(step, step->rules->look_kind, &lock->value, lock->attempt);
+        return;
+    }
     step->session->lease_ns = INT64_MIN; /* what an open before this one gave is told anew */
-    session_send(step, step->rules->open_kind, &lock->value, lock->attempt);
+    bool open = step->rules->opens_once && step->session->opened != 0;
+    session_send(step, open ? step->rules->keep_kind : step->rules->open_kind, &lock->value,
+                 lock->attempt);
     session_send(step, step->rules->take_kind, &lock->value, lock->attempt);
 }
 
@@ -103,9 +73,25 @@ static void keep_ask(const struct session_step *step)
     int64_t little_ns = session->lease_ns - lock->config.ttl_ns / 8;
     session->keep_attempt = ++lock->attempt;
     session->sent_ns = now_ns;
+    bool waits = step->rules->keep_percent == 0 && now_ns < little_ns;
     session->keep_due_ns =
-        now_ns < little_ns ? little_ns : lock_time_after(now_ns, lock->config.node_timeout_ns);
+        waits ? little_ns : lock_time_after(now_ns, lock->config.node_timeout_ns);
     session_send(step, step->rules->keep_kind, &lock->value, session->keep_attempt);
+}
+
+/* It is kept for now: ask for more when that is due. */
+static void keep_next(const struct session_step *step)
+{
+    const struct session_rules *rules = step->rules;
+    if (rules->never_keeps) {
+        keep_stop(step->session);
+    } else if (rules->keep_percent == 0) {
+        keep_ask(step);
+    } else {
+        step->session->keep_attempt = 0;
+        step->session->keep_due_ns = lock_time_after(
+            step->event->now_ns, session_share_ns(&step->lock->config, rules->keep_percent));
+    }
 }
 
 /* The member that was asked does not keep it: the next one, or a pause when all were asked. */
@@ -125,7 +111,7 @@ static void promise(const struct session_step *step, struct lock_effect *told)
 {
     struct lock *lock = step->lock;
     lock->until_ns =
-        step->rules->ignores_jeopardy ? grace_end_ns(lock, step->session) : step->session->lease_ns;
+        step->rules->ignores_jeopardy ? session_grace_end_ns(lock) : step->session->lease_ns;
     told->until_ns = lock->until_ns;
     told->validity_ns = lock->until_ns - step->event->now_ns;
 }
@@ -147,9 +133,10 @@ static void kept(const struct session_step *step)
     struct lock *lock = step->lock;
     struct session *session = step->session;
     int64_t length_ns = step->event->reply.number * NS_PER_MS;
-    int64_t lease_ns = lease_end_ns(step, length_ns);
+    int64_t lease_ns = session_lease_end_ns(step, length_ns);
     session->refusals = 0;
-    if (lease_ns > session->lease_ns && lease_ns > step->event->now_ns && time_went_on(step)) {
+    if (lease_ns > session->lease_ns && lease_ns > step->event->now_ns &&
+        session_time_went_on(step)) {
         session->lease_ns = lease_ns;
         session->jeopardy = 0;
         if (lock->state == LOCK_STATE_SPENT) {
@@ -157,14 +144,18 @@ static void kept(const struct session_step *step)
         }
         promise(step, lock_tell(step->effects, LOCK_TOLD_RENEWED, LOCK_REASON_NONE, &lock->value));
     }
-    keep_ask(step);
+    keep_next(step);
+}
+
+static bool lasts(int64_t length_ms)
+{
+    return length_ms > 0 && length_ms <= DURATION_NS_MAX / NS_PER_MS;
 }
 
 static void keep_answered(const struct session_step *step)
 {
     const struct lock_reply *reply = &step->event->reply;
-    if (reply->type == LOCK_REPLY_NUMBER && reply->number > 0 &&
-        reply->number <= DURATION_NS_MAX / NS_PER_MS) {
+    if (reply->type == LOCK_REPLY_NUMBER && lasts(reply->number)) {
         kept(step);
     } else if (reply->type == LOCK_REPLY_NO) {
         lose(step);
@@ -208,6 +199,8 @@ static void acquire(const struct session_step *step)
     memcpy(lock->value.bytes, step->event->random, sizeof lock->value.bytes);
     step->session->jeopardy = 0;
     step->session->repeated = 0;
+    step->session->place = 0;
+    step->session->opened = 0;
     keep_stop(step->session);
     attempt_begin(step);
 }
@@ -232,7 +225,7 @@ static void taken(const struct session_step *step)
 {
     struct lock *lock = step->lock;
     struct session *session = step->session;
-    if (session->lease_ns <= step->event->now_ns || !time_went_on(step)) {
+    if (session->lease_ns <= step->event->now_ns || !session_time_went_on(step)) {
         refuse(step, LOCK_REASON_VALIDITY_SPENT);
         return;
     }
@@ -245,7 +238,29 @@ static void taken(const struct session_step *step)
         lock_tell(step->effects, LOCK_TOLD_GRANTED, LOCK_REASON_NONE, &lock->value);
     told->fence = step->rules->fenced ? lock->fence : 0;
     promise(step, told);
-    keep_ask(step);
+    keep_next(step);
+}
+
+/* The take is answered: with the grant, or (wrong) with a place in the queue. */
+static void placed(const struct session_step *step)
+{
+    if (step->rules->look_kind == 0) {
+        taken(step);
+        return;
+    }
+    step->session->place = step->event->reply.number;
+    question_ask(step);
+}
+
+/* Wrong: nobody is before that place; whether the session still is nobody asks. */
+static void looked(const struct session_step *step)
+{
+    if (step->event->reply.type == LOCK_REPLY_NUMBER && step->event->reply.number > 0) {
+        step->session->lease_ns = session_lease_end_ns(step, step->lock->config.ttl_ns);
+        taken(step);
+    } else if (step->event->reply.type == LOCK_REPLY_NO) {
+        refuse(step, LOCK_REASON_NO_QUORUM);
+    }
 }
 
 /* ---- release --------------------------------------------------------------------------------- */
@@ -292,22 +307,40 @@ static void question_refused(const struct session_step *step)
     }
 }
 
+/* The session that was opened before: its new end, or that there is none any more. */
+static void still_open(const struct session_step *step)
+{
+    const struct lock_reply *reply = &step->event->reply;
+    if (reply->type == LOCK_REPLY_NUMBER && lasts(reply->number)) {
+        step->session->lease_ns = session_lease_end_ns(step, reply->number * NS_PER_MS);
+    } else if (reply->type == LOCK_REPLY_NO) {
+        step->session->opened = 0;
+    }
+}
+
 static void question_answered(const struct session_step *step)
 {
     const struct lock_event *event = step->event;
     uint8_t reply = event->reply.type;
     if (event->command.kind == step->rules->open_kind) {
         if (reply == LOCK_REPLY_YES) {
-            step->session->lease_ns = lease_end_ns(step, step->lock->config.ttl_ns);
+            step->session->opened = 1;
+            step->session->lease_ns = session_lease_end_ns(step, step->lock->config.ttl_ns);
+        } else if (reply == LOCK_REPLY_NO) {
+            step->session->opened = 1; /* by a question whose answer was lost: since when? */
         }
+    } else if (event->command.kind == step->rules->keep_kind) {
+        still_open(step);
     } else if (reply == LOCK_REPLY_ERROR) {
         question_refused(step);
     } else if (event->command.kind == step->rules->take_kind) {
         if (reply == LOCK_REPLY_NUMBER && event->reply.number > 0) {
-            taken(step);
+            placed(step);
         } else if (reply == LOCK_REPLY_NO) {
             refuse(step, LOCK_REASON_NO_QUORUM);
         }
+    } else if (step->session->place != 0 && step->lock->state == LOCK_STATE_ACQUIRING) {
+        looked(step);
     } else if (reply == LOCK_REPLY_YES) {
         released(step, LOCK_TOLD_RELEASED);
     } else if (reply == LOCK_REPLY_NO) {
@@ -352,7 +385,7 @@ static void held_timer(const struct session_step *step)
     struct lock *lock = step->lock;
     struct session *session = step->session;
     int64_t now_ns = step->event->now_ns;
-    if (now_ns >= grace_end_ns(lock, session)) {
+    if (now_ns >= session_grace_end_ns(lock)) {
         lose(step);
         return;
     }
@@ -391,7 +424,7 @@ static void timer(const struct session_step *step)
 
 void session_step(struct lock *lock, const struct lock_event *event, struct lock_effects *effects)
 {
-    const struct session_step step = {lock, lock_own(lock), rules_of(lock), event, effects};
+    const struct session_step step = {lock, lock_own(lock), session_rules_of(lock), event, effects};
     switch ((enum lock_event_type)event->type) {
     case LOCK_EVENT_ACQUIRE:
         acquire(&step);
@@ -426,7 +459,7 @@ int64_t session_wake_ns(const struct lock *lock)
         wake_ns = lock_earlier(wake_ns, lock->until_ns);
         wake_ns = lock_earlier(wake_ns, session->keep_due_ns);
     } else if (session->jeopardy != 0) {
-        wake_ns = lock_earlier(wake_ns, grace_end_ns(lock, session));
+        wake_ns = lock_earlier(wake_ns, session_grace_end_ns(lock));
         wake_ns = lock_earlier(wake_ns, session->keep_due_ns);
     } else if (lock->state != LOCK_STATE_IDLE && lock->state != LOCK_STATE_SPENT) {
         wake_ns = lock_earlier(wake_ns, lock->deadline_ns);

@@ -41,18 +41,27 @@ struct session {
     uint32_t jeopardy;     /* 1: told so, and neither renewed nor lost since */
     uint32_t repeated;     /* 1: the release was sent before, and may have been carried out */
     uint32_t close_count;
+    int64_t place;  /* in a queue, where the service keeps one and is asked for it apart; 0: none */
+    int64_t opened; /* 1: the service said of this acquire's session that it is open */
     struct session_close closes[SESSION_CLOSES_MAX]; /* oldest first */
 };
 
 /* What differs between the kinds of service, and where a variant is wrong. */
 struct session_rules {
-    uint8_t open_kind;      /* opens the session, or gives it a new end; answered yes */
-    uint8_t take_kind;      /* takes the lock in it; answered with a number, which only grows */
-    uint8_t keep_kind;      /* gives the session a new end; answered with ms since it came */
-    uint8_t release_kind;   /* gives the lock free and ends the session */
-    bool fenced;            /* the number is handed on as the grant's fence */
+    uint8_t open_kind;    /* opens the session, or gives it a new end; answered yes */
+    uint8_t take_kind;    /* takes the lock in it; answered with a number, which only grows */
+    uint8_t keep_kind;    /* gives the session a new end; answered with ms since it came */
+    uint8_t release_kind; /* gives the lock free and ends the session */
+    uint8_t look_kind;    /* wrong: after a take, which gave a place in a queue, this alone is asked
+                           * until it is our turn, whatever became of the session; 0: none */
+    bool fenced;          /* the number is handed on as the grant's fence */
     bool ignores_jeopardy;  /* wrong: the promise ends with the grace period, not with the lease */
     bool lease_from_reply;  /* wrong: the lease counts from when an answer came */
+    bool opens_once;        /* a late open would begin the session anew: it is kept alive instead
+                             * once it was answered */
+    bool never_keeps;       /* wrong: the session is not kept alive */
+    uint16_t keep_percent;  /* of the ttl: from one keep to the next; 0: at once, as the service
+                             * does not answer before it is time */
     uint16_t grace_percent; /* of the ttl: how long the session may yet be saved after its lease */
     uint16_t delay_percent; /* of the ttl: for how long nobody gets the lock of a dead holder */
 };

@@ -14,6 +14,8 @@ void session_send(const struct session_step *step, uint32_t kind, const struct l
         command.ttl_ms = lock_ttl_ms(config);
     } else if (kind == step->rules->take_kind) {
         command.ttl_ms = session_share_ns(config, step->rules->delay_percent) / NS_PER_MS;
+    } else if (step->rules->look_kind != 0 && kind == step->rules->look_kind) {
+        command.number = step->session->place;
     }
     lock_send(step->lock, step->session->member, &command, step->effects);
 }

@@ -19,6 +19,16 @@ static inline int64_t session_share_ns(const struct lock_config *config, uint16_
     return config->ttl_ns / 100 * percent;
 }
 
+const struct session_rules *session_rules_of(const struct lock *lock);
+
+/* The lease that an answer gives, which says for how long from when the service read the question:
+ * that was not before it was sent. And the end of the grace period behind the lease. */
+int64_t session_lease_end_ns(const struct session_step *step, int64_t length_ns);
+int64_t session_grace_end_ns(const struct lock *lock);
+
+/* A monotonic clock that has gone back since the question cannot tell how long that took. */
+bool session_time_went_on(const struct session_step *step);
+
 /* Send a command about a session to the member that is taken for the master; take the next. */
 void session_send(const struct session_step *step, uint32_t kind, const struct lock_value *value,
                   uint32_t attempt);

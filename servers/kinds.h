@@ -8,7 +8,8 @@
 #define SERVER_KIND_MAP(X)                                                                         \
     X(redis)                                                                                       \
     X(chubby)                                                                                      \
-    X(sql)
+    X(sql)                                                                                         \
+    X(etcd)
 
 enum server_kind_number {
 #define X(name) SERVER_KIND_##name,

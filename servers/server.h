@@ -109,6 +109,8 @@ struct server_door {
      * SERVER_NO_EVENT. */
     void (*answer)(struct server_door *door, const struct server_ask *ask, struct lock_reply reply,
                    uint64_t event);
+    /* Which of `bound` outcomes a race inside the service has: the nth of that node. */
+    uint64_t (*draw)(struct server_door *door, uint32_t node, uint32_t nth, uint64_t bound);
     /* A node refused a command because of the fault that makes it refuse. */
     void (*refused)(struct server_door *door, uint32_t node);
 };
@@ -165,6 +167,11 @@ bool server_kind_has(const struct server_kind *kind, enum fault_kind fault);
 /* The table. */
 size_t server_kind_count(void);
 const struct server_kind *server_kind_at(size_t index);
+
+/* An event about what a command did to a key at `node`; `owner` of it, or NULL. */
+struct history_event server_command_event(const struct lock_dialect *dialect,
+                                          const struct server_ask *ask, uint32_t node,
+                                          enum history_f f, const struct lock_value *owner);
 
 /* An event about a key of one node and nobody yet. */
 static inline struct history_event server_key_event(enum history_f f, uint32_t node,

@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define X(name) extern const struct server_kind server_kind_##name;
 SERVER_KIND_MAP(X)
@@ -35,6 +36,23 @@ size_t server_kind_of(const struct lock_dialect *dialect)
         }
     }
     UNREACHABLE();
+}
+
+struct history_event server_command_event(const struct lock_dialect *dialect,
+                                          const struct server_ask *ask, uint32_t node,
+                                          enum history_f f, const struct lock_value *owner)
+{
+    struct history_event event = server_key_event(f, node, ask->resource);
+    event.process = (int32_t)ask->client;
+    memcpy(event.command, lock_dialect_row(dialect, ask->command.kind)->name, sizeof event.command);
+    event.sent_ns = ask->sent_ns;
+    memcpy(event.value.bytes, ask->command.value.bytes, sizeof event.value.bytes);
+    event.flags |= HISTORY_HAS_SENT | HISTORY_HAS_VALUE;
+    if (owner != NULL) {
+        memcpy(event.owner.bytes, owner->bytes, sizeof event.owner.bytes);
+        event.flags |= HISTORY_HAS_OWNER;
+    }
+    return event;
 }
 
 bool server_kind_has(const struct server_kind *kind, enum fault_kind fault)

@@ -372,6 +372,8 @@ static const char *mending(enum assumption assumption)
     case ASSUMPTION_REPLICATION:
         return "Do not fail over lock nodes to asynchronous replicas: use independent nodes and a "
                "majority";
+    case ASSUMPTION_LEADER:
+        return "Let every write be a transaction that compares the revision of the lock's key";
     case ASSUMPTION_MEMORY:
         return "Set maxmemory-policy noeviction on the lock nodes";
     case ASSUMPTION_NONE:

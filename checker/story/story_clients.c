@@ -138,6 +138,7 @@ static uint64_t kinds_that_matter(const struct story_cast *cast, const struct le
         return dead ? STORY_STOPS | STORY_DELAYS : 0;
     case ASSUMPTION_NODE_CLOCK:
     case ASSUMPTION_PERSISTENCE:
+    case ASSUMPTION_LEADER:
     case ASSUMPTION_REPLICATION:
     case ASSUMPTION_MEMORY:
     case ASSUMPTION_SECTION:

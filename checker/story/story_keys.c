@@ -83,6 +83,11 @@ static const struct end_words *end_words_of(enum history_cause cause)
                             "failed over to a replica without ",
                             "fails over, key lost",
                             false},
+        [CAUSE_DEPOSED] = {"",
+                           {"resumes and ends the lease of ", "resume and end the lease of "},
+                           "ended the lease of ",
+                           "a leader that was deposed ends the lease",
+                           true},
         [CAUSE_EVICTION] =
             {"", {"throws out ", "throw out "}, "threw out ", "throws the key out", false},
         [CAUSE_FLUSH] = {"", {"forgets ", "forget "}, "was flushed of ", "flushed", false},

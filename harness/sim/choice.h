@@ -22,7 +22,8 @@
     X(CHOICE_LOSS, "loss")       /* ppm of the unsynced writes that survive; subject: fault */     \
     X(CHOICE_CONNECT, "connect") /* delay of a reconnect, ns; subject: link */                     \
     X(CHOICE_SLOW, "slow")       /* lateness of one step, ns; subject: client */                   \
-    X(CHOICE_STRESS, "stress")   /* the same of a message or step in a stressed run, ns */
+    X(CHOICE_STRESS, "stress")   /* the same of a message or step in a stressed run, ns */         \
+    X(CHOICE_RACE, "race")       /* who is first inside a service; subject: the node */
 
 enum choice_kind {
 #define X(name, word) name,

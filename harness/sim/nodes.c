@@ -66,6 +66,12 @@ static void door_answer(struct server_door *door, const struct server_ask *ask,
     command->event = event;
 }
 
+static uint64_t door_draw(struct server_door *door, uint32_t node, uint32_t nth, uint64_t bound)
+{
+    struct choice key = {CHOICE_RACE, node, nth, 0};
+    return sim_choose(sim_behind(door), &key, bound);
+}
+
 static void door_refused(struct server_door *door, uint32_t node)
 {
     sim_node_seen(sim_behind(door), node, FAULT_REFUSE_WRITES);
@@ -78,6 +84,7 @@ void sim_service_init(struct sim *sim)
         .record = door_record,
         .arm = door_arm,
         .answer = door_answer,
+        .draw = door_draw,
         .refused = door_refused,
     };
     sim->answered = NULL;

@@ -119,18 +119,7 @@ static void event_until(struct history_event *event, const struct cell *cell,
 static struct history_event command_event(const struct cell *cell, const struct server_ask *ask,
                                           enum history_f f, const struct lock_value *owner)
 {
-    struct history_event event = server_key_event(f, CELL_STORE, ask->resource);
-    event.process = (int32_t)ask->client;
-    memcpy(event.command, lock_dialect_row(cell->dialect, ask->command.kind)->name,
-           sizeof event.command);
-    event.sent_ns = ask->sent_ns;
-    memcpy(event.value.bytes, ask->command.value.bytes, sizeof event.value.bytes);
-    event.flags |= HISTORY_HAS_SENT | HISTORY_HAS_VALUE;
-    if (owner != NULL) {
-        memcpy(event.owner.bytes, owner->bytes, sizeof event.owner.bytes);
-        event.flags |= HISTORY_HAS_OWNER;
-    }
-    return event;
+    return server_command_event(cell->dialect, ask, CELL_STORE, f, owner);
 }
 
 static void answer(struct server_door *door, const struct server_ask *ask,

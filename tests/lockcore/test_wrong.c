@@ -162,7 +162,7 @@ Test(wrong, every_wrong_lock_has_its_transcript_and_its_source)
         cr_assert(lock_algorithm_find(algorithm->name, &found));
         cr_assert_eq(found, i);
     }
-    cr_assert_eq(wrong_count, 24);
+    cr_assert_eq(wrong_count, 26);
     lock_algorithm_index index;
     cr_assert(!lock_algorithm_find("redlok", &index));
 }
@@ -225,4 +225,28 @@ Test(wrong, sql_early_now_asks_for_the_time_and_takes_an_old_row_for_fresh)
                "1ms reply 0 5000  => send 0 insert-at v1 10000ms fence 5000\n"
                "40ms reply 0 7    => tell granted v1 validity 9898ms until 9938ms fence 7; "
                "wake 9938ms\n");
+}
+
+Test(wrong, etcd_dead_lease_asks_for_older_keys_alone)
+{
+    struct lock_config config = player_config("wrong/etcd-dead-lease", 1);
+    play_wrong(&config, "etcd",
+               "0ms acquire       => send 0 grant v1 10000ms; send 0 put v1; wake 50ms\n"
+               "1ms reply 0 ok    =>\n"
+               "2ms reply 0 7     => send 0 older v1 fence 7; wake 52ms\n"
+               "3ms reply 0 no    => wake 303ms\n"
+               "# its lease is long over\n"
+               "20s timer         => send 0 older v1 fence 7; wake 20050ms\n"
+               "20001ms reply 0 9 => tell granted v1 validity 9897ms until 29898ms; "
+               "wake 29898ms\n");
+}
+
+Test(wrong, etcd_no_deadline_promises_what_no_answer_gave)
+{
+    struct lock_config config = player_config("wrong/etcd-no-deadline", 1);
+    play_wrong(&config, "etcd",
+               "0ms acquire    => send 0 grant v1 10000ms; send 0 enqueue v1; wake 50ms\n"
+               "1ms reply 0 ok =>\n"
+               "2ms reply 0 7  => tell granted v1 validity 109896ms until 109898ms fence 7; "
+               "wake 3302ms\n");
 }
