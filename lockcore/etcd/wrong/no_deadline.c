@@ -8,7 +8,7 @@ const struct lock_algorithm algorithm_wrong_etcd_no_deadline = {
     SESSION_ALGORITHM,
     .name = "wrong/etcd-no-deadline",
     .about = "a holder whose keep-alives nobody answers goes on for ten leases",
-    .source = "etcd #10811, #6127",
+    .source = "etcd #10811, #6127: a holder does not learn that its lease is over",
     .fenced = true,
     .dialect = &etcd_dialect,
     .rules = &rules,
