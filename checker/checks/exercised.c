@@ -86,8 +86,10 @@ static bool held_by_another(const struct ledger *ledger, const struct history_ev
 static bool is_busy(const struct ledger *ledger, uint32_t slot)
 {
     const struct ledger_process *process = ledger_process_at(ledger, slot);
-    bool open = process->open && (process->open_flags & HISTORY_AUDIT) == 0;
-    if (open || process->inside) {
+    if ((process->open_flags & HISTORY_AUDIT) != 0) {
+        return false; /* the auditor tries nothing but whether the lock is free */
+    }
+    if (process->open || process->inside) {
         return true;
     }
     for (uint32_t i = 0; i < LEDGER_CLAIMS; i++) {

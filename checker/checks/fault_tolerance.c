@@ -326,7 +326,7 @@ static void tolerance_acquire(struct fault_tolerance *tolerance, const struct le
     }
 }
 
-/* The holder's lease ends, or runs on. */
+/* The holder's lease ends, or runs on; an end that had passed when it was told moves nothing. */
 static void tolerance_holder(struct fault_tolerance *tolerance, const struct ledger *ledger,
                              const struct history_event *event)
 {
@@ -338,10 +338,11 @@ static void tolerance_holder(struct fault_tolerance *tolerance, const struct led
                     event->type == HISTORY_OK && (event->flags & HISTORY_HAS_UNTIL) != 0;
     bool released =
         event->kind == HISTORY_OP && event->f == HISTORY_RELEASE && event->type == HISTORY_INVOKE;
+    int64_t kept_ns = gap->taken_ns < event->time_ns ? gap->taken_ns : event->time_ns;
     if (extended || event->kind == HISTORY_LEASE) {
-        gap->taken_ns = event->until_ns;
+        gap->taken_ns = event->until_ns > event->time_ns ? event->until_ns : kept_ns;
     } else if (released || event->kind == HISTORY_NOTICE) {
-        gap->taken_ns = gap->taken_ns < event->time_ns ? gap->taken_ns : event->time_ns;
+        gap->taken_ns = kept_ns;
     }
 }
 

@@ -162,6 +162,13 @@ static int64_t keys_stay_ns(const struct ledger *ledger, const struct ledger_cla
     return ledger->node_count > 0 && count >= ledger->quorum ? left_ns[ledger->quorum - 1] : 0;
 }
 
+/* A late notice of a lease before it says nothing of this one. */
+static bool told_of(const struct ledger_claim *claim, const struct history_event *event)
+{
+    return (event->flags & HISTORY_HAS_VALUE) == 0 ||
+           history_value_equal(&event->value, &claim->value);
+}
+
 /* Told that it lost what it holds: without any fault, before its promised end, and with half a ttl
  * to go. */
 static void loss_told(struct loss_notice *loss, const struct ledger *ledger,
@@ -169,7 +176,7 @@ static void loss_told(struct loss_notice *loss, const struct ledger *ledger,
 {
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
     if (claim == NULL || claim->over != OVER_TOLD || claim->over_index != event->index ||
-        claim->until_least_ns <= event->time_ns || ledger->ttl_ns == 0 ||
+        !told_of(claim, event) || claim->until_least_ns <= event->time_ns || ledger->ttl_ns == 0 ||
         ledger_any_fault(ledger, claim->asked_ns)) {
         return;
     }

@@ -129,7 +129,11 @@ Test(exercised, fault_that_lasts_or_stays_matters_from_the_next_operation_on)
                    VERDICT_PASS);
     assert_verdict(judge_lines("exercised", FAULTY AT_REST STRIKES(7, 1, "clock_jump")),
                    VERDICT_UNKNOWN);
-    /* The auditor's question comes when all is over. */
+    /* The auditor's question comes when all is over, and its keys keep nobody busy. */
+    assert_verdict(judge_lines("exercised",
+                               FAULTY AT_REST OP(8, 3, "invoke", "acquire") ",'audit':true}\n" SET(
+                                   9, 1, 3, "c", 1009) STRIKES(10, 1, "crash")),
+                   VERDICT_UNKNOWN);
     assert_verdict(judge_lines("exercised", FAULTY AT_REST STRIKES(7, 1, "clock_jump")
                                                 OP(8, 3, "invoke", "acquire") ",'audit':true}\n"),
                    VERDICT_UNKNOWN);

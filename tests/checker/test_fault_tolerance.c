@@ -209,6 +209,25 @@ Test(fault_tolerance, holders_promised_end_frees_the_lock_to_be_asked_for)
 }
 
 /* It is the holder's lease that matters, not that of one who was granted it before. */
+Test(fault_tolerance, extension_to_a_time_that_has_passed_takes_no_time_back)
+{
+    struct check_result result =
+        judge_lines("fault_tolerance", HEADER ASK(1, 2) GRANT(2, 2, "b", 3000) ASK(10, 1)
+                                           EXTEND(1990, 2) EXTENDED(2000, 2, 500) FREE(2010, 2)
+                                               FREED(2011, 2) GRANT(2400, 1, "a", 3400));
+    assert_verdict(result, VERDICT_PASS);
+}
+
+Test(fault_tolerance, extension_to_a_time_that_has_passed_gives_no_time_back)
+{
+    struct check_result result =
+        judge_lines("fault_tolerance", HEADER ASK(1, 2) GRANT(2, 2, "b", 500) ASK(10, 1)
+                                           EXTEND(1990, 2) EXTENDED(2000, 2, 900) FREE(2010, 2)
+                                               FREED(2011, 2) GRANT(2100, 1, "a", 3400));
+    assert_verdict(result, VERDICT_FAIL);
+    cr_assert_eq(result.number[0], (int64_t)1600000000);
+}
+
 Test(fault_tolerance, release_of_a_former_holder_frees_nothing)
 {
     assert_verdict(judge_lines("fault_tolerance", HEADER ASK(1, 1) GRANT(2, 1, "a", 900) ASK(950, 2)

@@ -115,6 +115,11 @@ Test(loss_notice, notice_of_a_loss_that_may_be_one_passes)
 {
     assert_verdict(judge_lines("loss_notice", TOLD_AT(600, "")), VERDICT_PASS);
     assert_verdict(
+        judge_lines("loss_notice",
+                    HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990) ENTER(11, 1)
+                        WITH(300, "notice", 1, "lost") ",'value':'old'}\n" LEAVE(300, 1)),
+        VERDICT_PASS);
+    assert_verdict(
         judge_lines("loss_notice", TOLD_AT(300, FAULT_OF_NODE(1, 1, "stall", "start", 4))),
         VERDICT_PASS);
     assert_verdict(judge_lines("loss_notice",

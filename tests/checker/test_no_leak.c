@@ -129,6 +129,14 @@ Test(no_leak, key_that_a_release_left_on_a_minority_fails)
                      "for 1.975 s, to the end of the run");
 }
 
+/* That another value ran out there, whose set nobody told of, says nothing of what was deleted. */
+Test(no_leak, expiry_of_another_value_leaves_nothing)
+{
+    assert_verdict(judge_lines("no_leak", LEFT_ON_4(DELETED(26, 4, 1, "a") ENDED(
+                                              1005, 4, "expired", "b", "ttl") RUN_ENDS(2000))),
+                   VERDICT_PASS);
+}
+
 /* Released in the last moment, or not answered: the delete may be on its way. */
 Test(no_leak, release_in_the_last_moment_leaves_nothing)
 {

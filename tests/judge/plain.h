@@ -117,6 +117,37 @@ static inline size_t plain_kept_until(const struct plain_history *h, size_t gran
     return end;
 }
 
+/* A new end that has passed already takes nothing back of what was promised until now. */
+static inline int64_t plain_moved_ns(int64_t until_ns, const struct history_event *to)
+{
+    int64_t kept_ns = until_ns < to->time_ns ? until_ns : to->time_ns;
+    return to->until_ns > kept_ns ? to->until_ns : kept_ns;
+}
+
+/* Whether event `e` moves the end of what this grant promised: an extension that tells of one, or a
+ * clock that was set. */
+static inline bool plain_moves(const struct plain_history *h, size_t grant,
+                               const struct history_event *e)
+{
+    bool extended = plain_is(e, HISTORY_EXTEND, HISTORY_OK) && plain_promises(h, e);
+    bool moved = e->kind == HISTORY_LEASE && h->header->promises_validity;
+    return e->process == h->events[grant].process && e->resource == h->events[grant].resource &&
+           (extended || moved);
+}
+
+/* Until when this grant is promised behind event `last`; INT64_MAX if that was never told. */
+static inline int64_t plain_promised_ns(const struct plain_history *h, size_t grant, size_t last)
+{
+    bool promised = plain_promises(h, &h->events[grant]);
+    int64_t until_ns = promised ? h->events[grant].until_ns : INT64_MAX;
+    for (size_t i = grant + 1; i <= last; i++) {
+        if (plain_moves(h, grant, &h->events[i])) {
+            until_ns = plain_moved_ns(until_ns, &h->events[i]);
+        }
+    }
+    return until_ns;
+}
+
 /* The stretches of one grant: one, or more where an extension came behind the promised end. */
 static inline void plain_lease(const struct plain_history *h, size_t grant,
                                struct plain_spans *spans)
@@ -129,9 +160,7 @@ static inline void plain_lease(const struct plain_history *h, size_t grant,
     int64_t begin_ns = g->time_ns;
     for (size_t i = grant + 1; i < last; i++) {
         const struct history_event *e = &h->events[i];
-        bool extended = plain_is(e, HISTORY_EXTEND, HISTORY_OK) && plain_promises(h, e);
-        bool moved = e->kind == HISTORY_LEASE && h->header->promises_validity;
-        if (e->process != g->process || e->resource != g->resource || (!extended && !moved)) {
+        if (!plain_moves(h, grant, e)) {
             continue;
         }
         if (until_ns <= e->time_ns) { /* it had run out: what is promised now is a new stretch */
@@ -139,9 +168,7 @@ static inline void plain_lease(const struct plain_history *h, size_t grant,
                       (struct plain_span){begin_ns, until_ns, g->process, g->resource, grant});
             begin_ns = e->time_ns;
         }
-        /* A new end that has passed already takes nothing back of what was promised until now. */
-        int64_t kept_ns = until_ns < e->time_ns ? until_ns : e->time_ns;
-        until_ns = e->until_ns > kept_ns ? e->until_ns : kept_ns;
+        until_ns = plain_moved_ns(until_ns, e);
         promised = true;
     }
     if (!promised) {
@@ -366,7 +393,7 @@ static inline bool plain_extended_behind(const struct plain_history *h, size_t e
     if (mine == h->count || plain_grant_end(h, mine) < extend) {
         return false;
     }
-    if (plain_promises(h, e) && e->until_ns <= e->time_ns) {
+    if (plain_promised_ns(h, mine, extend) <= e->time_ns) {
         return false;
     }
     for (size_t i = mine + 1; i < extend; i++) {

@@ -76,8 +76,8 @@ static inline bool plain_given_time(const struct plain_history *h, size_t grant,
     return false;
 }
 
-/* "A grant that was held for longer than two times renew_every (or a ttl) of which no
- * key was given more time" */
+/* "A grant that was held for longer than two times renew_every (or a ttl) of whose
+ * majority of keys none was given more time" */
 static inline bool plain_never_renewed(const struct plain_history *h, size_t grant)
 {
     int64_t every_ns = h->header->renew_every_ns;
@@ -88,8 +88,9 @@ static inline bool plain_never_renewed(const struct plain_history *h, size_t gra
         return false;
     }
     int64_t end_ns = h->events[last].time_ns;
-    return limit_ns > 0 && end_ns - h->events[grant].time_ns > limit_ns &&
-           !plain_given_time(h, grant, end_ns) && !plain_may_be_a_fault(h, grant, last);
+    return plain_sets(h, 0, last, &h->events[grant]) > h->header->node_count / 2 && limit_ns > 0 &&
+           end_ns - h->events[grant].time_ns > limit_ns && !plain_given_time(h, grant, end_ns) &&
+           !plain_may_be_a_fault(h, grant, last);
 }
 
 static inline bool plain_contradicts(const struct plain_history *h, size_t i)

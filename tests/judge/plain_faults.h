@@ -2,25 +2,52 @@
 #ifndef TESTS_JUDGE_PLAIN_FAULTS_H
 #define TESTS_JUDGE_PLAIN_FAULTS_H
 
+#include "base/assert.h"
 #include "tests/judge/plain_keys.h"
 
 /* ---- fault_tolerance --------------------------------------------------------------------------
  */
 
-/* Is the fault that begins with event `i` in force behind event `now`? */
-static inline bool plain_in_force(const struct plain_history *h, size_t i, size_t now)
+/* The event that ends the fault that begins with event `start`; count if none does. */
+static inline size_t plain_fault_over(const struct plain_history *h, size_t start)
 {
-    if (!plain_begins(&h->events[i]) || i > now) {
-        return false;
+    size_t i = start + 1;
+    while (i < h->count &&
+           (h->events[i].kind != HISTORY_FAULT || h->events[i].f != HISTORY_FAULT_END ||
+            h->events[i].fault != h->events[start].fault)) {
+        i++;
     }
-    for (size_t k = i + 1; k <= now; k++) {
-        const struct history_event *e = &h->events[k];
-        if (e->kind == HISTORY_FAULT && e->f == HISTORY_FAULT_END &&
-            e->fault == h->events[i].fault) {
-            return false;
+    return i;
+}
+
+/* Something that goes on from one event to another. */
+struct plain_stretch {
+    size_t from;
+    size_t to;
+};
+
+enum { PLAIN_STRETCHES_MAX = 4096 };
+
+struct plain_stretches {
+    struct plain_stretch list[PLAIN_STRETCHES_MAX];
+    size_t count;
+};
+
+static inline void plain_goes_on(struct plain_stretches *stretches, size_t from, size_t to)
+{
+    ASSERT(stretches->count < PLAIN_STRETCHES_MAX);
+    stretches->list[stretches->count++] = (struct plain_stretch){from, to};
+}
+
+/* Every fault, from the event that begins it to the one that ends it. */
+static inline void plain_all_faults(const struct plain_history *h, struct plain_stretches *faults)
+{
+    faults->count = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        if (plain_begins(&h->events[i])) {
+            plain_goes_on(faults, i, plain_fault_over(h, i));
         }
     }
-    return true;
 }
 
 static inline bool plain_strikes_all(const struct history_event *e)
@@ -31,12 +58,13 @@ static inline bool plain_strikes_all(const struct history_event *e)
 
 /* A client is healthy behind event `now` that no fault of its own touches, and that faults of nodes
  * and of its links leave a majority. */
-static inline bool plain_healthy(const struct plain_history *h, int32_t client, size_t now)
+static inline bool plain_healthy(const struct plain_history *h,
+                                 const struct plain_stretches *faults, int32_t client, size_t now)
 {
     uint64_t touched = 0;
-    for (size_t i = 0; i <= now; i++) {
-        const struct history_event *e = &h->events[i];
-        if (!plain_in_force(h, i, now)) {
+    for (size_t i = 0; i < faults->count; i++) {
+        const struct history_event *e = &h->events[faults->list[i].from];
+        if (now < faults->list[i].from || faults->list[i].to <= now) {
             continue;
         }
         bool link = fault_is((enum fault_kind)e->fault_kind, FAULT_ON_LINK);
@@ -55,7 +83,8 @@ static inline bool plain_healthy(const struct plain_history *h, int32_t client, 
 
 /* "An extension or a release of a healthy client did not come back within ttl + bound": it was
  * healthy for so long, without a break. */
-static inline bool plain_never_back(const struct plain_history *h, size_t invoke)
+static inline bool plain_never_back(const struct plain_history *h,
+                                    const struct plain_stretches *faults, size_t invoke)
 {
     int64_t waited_ns = 0;
     for (size_t i = invoke; i + 1 < h->count; i++) {
@@ -65,7 +94,7 @@ static inline bool plain_never_back(const struct plain_history *h, size_t invoke
             (e->kind == HISTORY_OP || killed)) {
             return false;
         }
-        bool healthy = plain_healthy(h, h->events[invoke].process, i);
+        bool healthy = plain_healthy(h, faults, h->events[invoke].process, i);
         waited_ns = healthy ? waited_ns + h->events[i + 1].time_ns - e->time_ns : 0;
         if (waited_ns > h->header->ttl_ns + h->header->bound_ns) {
             return true;
@@ -104,29 +133,67 @@ static inline int64_t plain_free_since(const struct plain_spans *leases, uint32_
     return free_ns;
 }
 
-/* Whether somebody alive and healthy is asking for the resource behind event `last`. */
-static inline bool plain_asked_for(const struct plain_history *h, uint32_t resource, size_t last)
+/* The event of the client's death, behind `from`; count if it lives. */
+static inline size_t plain_killed(const struct plain_history *h, int32_t process, size_t from)
 {
-    for (size_t i = 0; i <= last; i++) {
+    size_t i = from;
+    while (i < h->count &&
+           (h->events[i].kind != HISTORY_CLIENT || h->events[i].f != HISTORY_CLIENT_KILLED ||
+            h->events[i].process != process)) {
+        i++;
+    }
+    return i;
+}
+
+/* Every ask for the resource, while it may be answered: to its answer, or the death of who asked.
+ */
+static inline void plain_all_asks(const struct plain_history *h, uint32_t resource,
+                                  struct plain_stretches *asks)
+{
+    asks->count = 0;
+    for (size_t i = 0; i < h->count; i++) {
         const struct history_event *e = &h->events[i];
-        if (plain_is(e, HISTORY_ACQUIRE, HISTORY_INVOKE) && e->resource == resource &&
-            plain_back(h, i) > last && plain_killed_ns(h, e->process, i, last + 1) == INT64_MAX &&
-            plain_healthy(h, e->process, last)) {
+        if (plain_is(e, HISTORY_ACQUIRE, HISTORY_INVOKE) && e->resource == resource) {
+            size_t back = plain_back(h, i);
+            size_t killed = plain_killed(h, e->process, i);
+            plain_goes_on(asks, i, back < killed ? back : killed);
+        }
+    }
+}
+
+/* Whether somebody alive and healthy is asking behind event `last`. */
+static inline bool plain_asked_for(const struct plain_history *h,
+                                   const struct plain_stretches *faults,
+                                   const struct plain_stretches *asks, size_t last)
+{
+    for (size_t i = 0; i < asks->count; i++) {
+        const struct plain_stretch *ask = &asks->list[i];
+        if (ask->from <= last && last < ask->to &&
+            plain_healthy(h, faults, h->events[ask->from].process, last)) {
             return true;
         }
     }
     return false;
 }
 
+/* What asking in vain is held against. */
+struct plain_around {
+    struct plain_spans leases;
+    struct plain_stretches faults;
+    struct plain_stretches asks;
+};
+
 /* How long in all somebody asked in vain, between two events that begin the count anew. */
-static inline int64_t plain_vain_ns(const struct plain_history *h, const struct plain_spans *leases,
-                                    uint32_t resource, size_t from, size_t to)
+static inline int64_t plain_vain_ns(const struct plain_history *h,
+                                    const struct plain_around *around, uint32_t resource,
+                                    size_t from, size_t to)
 {
     int64_t vain_ns = 0;
     for (size_t i = from; i < to; i++) {
         int64_t end_ns = h->events[i + 1].time_ns;
-        if (plain_asked_for(h, resource, i)) {
-            int64_t free_ns = plain_free_since(leases, resource, h->events[i].time_ns, end_ns - 1);
+        if (plain_asked_for(h, &around->faults, &around->asks, i)) {
+            int64_t free_ns =
+                plain_free_since(&around->leases, resource, h->events[i].time_ns, end_ns - 1);
             vain_ns = free_ns > h->events[i].time_ns ? 0 : vain_ns; /* it was held meanwhile */
             vain_ns += free_ns < end_ns ? end_ns - free_ns : 0;
         }
@@ -135,7 +202,7 @@ static inline int64_t plain_vain_ns(const struct plain_history *h, const struct 
 }
 
 /* A grant, or a fault that begins or ends, starts the count anew; so does the end of the run. */
-static inline bool plain_in_vain(const struct plain_history *h, const struct plain_spans *leases,
+static inline bool plain_in_vain(const struct plain_history *h, const struct plain_around *around,
                                  uint32_t resource)
 {
     size_t from = 0;
@@ -144,7 +211,7 @@ static inline bool plain_in_vain(const struct plain_history *h, const struct pla
         bool granted = plain_granted(e) && e->resource == resource;
         bool fault = e->kind == HISTORY_FAULT && e->f != HISTORY_FAULT_EFFECT;
         if (granted || fault || i + 1 == h->count) {
-            if (plain_vain_ns(h, leases, resource, from, i) >
+            if (plain_vain_ns(h, around, resource, from, i) >
                 h->header->ttl_ns + h->header->bound_ns) {
                 return true;
             }
@@ -157,8 +224,9 @@ static inline bool plain_in_vain(const struct plain_history *h, const struct pla
 /* `fault_tolerance`: with a majority healthy, do grants go on? */
 static inline enum plain plain_fault_tolerance(const struct plain_history *h)
 {
-    static struct plain_spans leases;
-    plain_leases(h, &leases);
+    static struct plain_around around;
+    plain_leases(h, &around.leases);
+    plain_all_faults(h, &around.faults);
     if (h->header->ttl_ns == 0 || h->header->node_count == 0) {
         return PLAIN_NOTHING;
     }
@@ -167,12 +235,13 @@ static inline enum plain plain_fault_tolerance(const struct plain_history *h)
         bool call = plain_is(e, HISTORY_EXTEND, HISTORY_INVOKE) ||
                     plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE);
         bool livelock = e->kind == HISTORY_PHASE && e->cause == CAUSE_LIVELOCK;
-        if (livelock || (call && plain_never_back(h, i))) {
+        if (livelock || (call && plain_never_back(h, &around.faults, i))) {
             return PLAIN_FAIL;
         }
     }
     for (uint32_t resource = 0; resource < 8; resource++) {
-        if (plain_in_vain(h, &leases, resource)) {
+        plain_all_asks(h, resource, &around.asks);
+        if (around.asks.count > 0 && plain_in_vain(h, &around, resource)) {
             return PLAIN_FAIL;
         }
     }
@@ -182,7 +251,7 @@ static inline enum plain plain_fault_tolerance(const struct plain_history *h)
 /* ---- exercised --------------------------------------------------------------------------------
  */
 
-/* Is the key that event `set` made there behind event `from`? */
+/* Is the key that event `set` made, or brought back, there behind event `from`? */
 static inline bool plain_stays(const struct plain_history *h, size_t set, size_t from)
 {
     for (size_t i = set + 1; i <= from; i++) {
@@ -195,39 +264,54 @@ static inline bool plain_stays(const struct plain_history *h, size_t set, size_t
     return true;
 }
 
-/* Does some client hold the lock between two events, ask for it or give it back, or have keys that
- * are yet to go? By their order: what follows at the same time comes too late. */
-static inline bool plain_matters(const struct plain_history *h, size_t from, size_t to)
+/* Until when the client is in the section that it enters at event `enter`: it leaves, or dies. */
+static inline size_t plain_inside_until(const struct plain_history *h, size_t enter)
 {
-    for (size_t i = 0; i < to; i++) {
+    size_t i = enter + 1;
+    for (; i < h->count; i++) {
         const struct history_event *e = &h->events[i];
-        if (plain_granted(e) && plain_kept_until(h, i) > from) {
-            return true;
+        bool killed = e->kind == HISTORY_CLIENT && e->f == HISTORY_CLIENT_KILLED;
+        bool left = e->kind == HISTORY_SECTION && e->resource == h->events[enter].resource;
+        if (e->process == h->events[enter].process && (killed || left)) {
+            break;
         }
-        bool call =
-            e->kind == HISTORY_OP && e->type == HISTORY_INVOKE && (e->flags & HISTORY_AUDIT) == 0;
-        if ((call && plain_back(h, i) > from) ||
-            (plain_key(e, HISTORY_KEY_SET) && plain_stays(h, i, from))) {
+    }
+    return i;
+}
+
+/* "The auditor counts for nobody." */
+static inline bool plain_is_auditor(const struct plain_history *h, int32_t process)
+{
+    for (size_t i = 0; i < h->count && process >= 0; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind == HISTORY_OP && e->process == process && (e->flags & HISTORY_AUDIT) != 0) {
             return true;
         }
     }
     return false;
 }
 
-/* The event that ends the fault that begins with event `start`; count if none does. */
-static inline size_t plain_fault_over(const struct plain_history *h, size_t start)
+/* Does some client hold the lock between two events, ask for it or give it back, or have keys that
+ * are yet to go? By their order: what follows at the same time comes too late. */
+static inline bool plain_matters(const struct plain_history *h, size_t from, size_t to)
 {
-    size_t i = start + 1;
-    while (i < h->count &&
-           (h->events[i].kind != HISTORY_FAULT || h->events[i].f != HISTORY_FAULT_END ||
-            h->events[i].fault != h->events[start].fault)) {
-        i++;
+    for (size_t i = 0; i < to; i++) {
+        const struct history_event *e = &h->events[i];
+        bool held = plain_granted(e) && plain_kept_until(h, i) > from;
+        bool call = e->kind == HISTORY_OP && e->type == HISTORY_INVOKE && plain_back(h, i) > from;
+        bool there = plain_key(e, HISTORY_KEY_SET) || plain_key(e, HISTORY_KEY_BACK);
+        bool inside =
+            e->kind == HISTORY_SECTION && e->f == HISTORY_ENTER && plain_inside_until(h, i) > from;
+        if ((held || call || inside || (there && plain_stays(h, i, from))) &&
+            !plain_is_auditor(h, e->process)) {
+            return true;
+        }
     }
-    return i;
+    return false;
 }
 
 /* Fault number `fault`: did it strike, show an effect and end, and did it matter? */
-static inline bool plain_struck(const struct plain_history *h, int32_t fault, bool must)
+static inline bool plain_struck(const struct plain_history *h, int32_t fault)
 {
     bool effect = false;
     bool struck = false;
@@ -241,13 +325,14 @@ static inline bool plain_struck(const struct plain_history *h, int32_t fault, bo
             struck = true;
             size_t over = plain_fault_over(h, i);
             uint8_t life = fault_trait_of((enum fault_kind)e->fault_kind)->life;
-            if ((over == h->count && life == FAULT_LASTS) ||
+            bool lasts = life == FAULT_LASTS && e->fault_kind != FAULT_LOSE_REPLY;
+            if ((over == h->count && lasts) ||
                 !plain_matters(h, i, life == FAULT_STAYS ? h->count : over)) {
                 return false;
             }
         }
     }
-    return (!struck && !must) || (struck && effect);
+    return struck && effect;
 }
 
 /* Does the lease of a grant still run when event `i` comes? */
@@ -292,8 +377,13 @@ static inline enum plain plain_exercised(const struct plain_history *h)
     if (!plain_any_grant(h) || (h->header->client_count > 1 && !plain_contended(h, &leases))) {
         return PLAIN_NOTHING;
     }
-    for (int32_t fault = 0; fault < HISTORY_FAULTS_MAX; fault++) {
-        if (!plain_struck(h, fault, fault < h->header->fault_count)) {
+    for (size_t i = 0; i < h->count; i++) {
+        if (plain_begins(&h->events[i]) && !plain_struck(h, h->events[i].fault)) {
+            return PLAIN_NOTHING;
+        }
+    }
+    for (int32_t fault = 0; fault < h->header->fault_count; fault++) {
+        if (!plain_struck(h, fault)) {
             return PLAIN_NOTHING;
         }
     }

@@ -75,21 +75,22 @@ static inline bool plain_gone(const struct history_event *e)
 static inline struct plain_held plain_holds(const struct plain_history *h, size_t last,
                                             int32_t node, uint32_t resource)
 {
-    struct plain_held held = {.process = HISTORY_NOBODY};
-    for (size_t i = 0; i <= last; i++) {
+    for (size_t i = last + 1; i-- > 0;) {
         const struct history_event *e = &h->events[i];
         if (e->kind != HISTORY_NODE || e->node != node || e->resource != resource) {
             continue;
         }
         if (plain_key(e, HISTORY_KEY_SET)) {
-            held = (struct plain_held){true, e->process, e->value};
-        } else if (plain_key(e, HISTORY_KEY_BACK)) {
-            held = (struct plain_held){true, plain_setter(h, i, &e->owner), e->owner};
-        } else if (plain_gone(e)) {
-            held.there = false;
+            return (struct plain_held){true, e->process, e->value};
+        }
+        if (plain_key(e, HISTORY_KEY_BACK)) {
+            return (struct plain_held){true, plain_setter(h, i, &e->owner), e->owner};
+        }
+        if (plain_gone(e)) {
+            break;
         }
     }
-    return held;
+    return (struct plain_held){.process = HISTORY_NOBODY};
 }
 
 /* On how many nodes the key of this grant is there behind event `last`. */
@@ -126,14 +127,21 @@ static inline enum plain plain_validity(const struct plain_history *h)
     enum plain verdict = PLAIN_NOTHING;
     for (size_t i = 0; i < h->count; i++) {
         const struct history_event *e = &h->events[i];
-        if ((plain_granted(e) || plain_is(e, HISTORY_EXTEND, HISTORY_OK)) && plain_promises(h, e)) {
-            verdict = PLAIN_PASS;
-            size_t grant = plain_granted(e) ? i : plain_grant_of(h, i);
-            bool known = grant < h->count && (grant == i || plain_grant_end(h, grant) > i);
-            if (e->until_ns <= e->time_ns ||
-                (known && plain_holding(h, i, grant) < h->header->node_count / 2 + 1)) {
-                return PLAIN_FAIL;
-            }
+        if (!plain_granted(e) && !plain_is(e, HISTORY_EXTEND, HISTORY_OK)) {
+            continue;
+        }
+        size_t grant = plain_granted(e) ? i : plain_grant_of(h, i);
+        bool known = grant < h->count && (grant == i || plain_grant_end(h, grant) > i);
+        int64_t until_ns = plain_promises(h, e) ? e->until_ns
+                           : known              ? plain_promised_ns(h, grant, i)
+                                                : INT64_MAX;
+        if (until_ns == INT64_MAX || grant == h->count) {
+            continue;
+        }
+        verdict = PLAIN_PASS;
+        if (until_ns <= e->time_ns ||
+            (known && plain_holding(h, i, grant) < h->header->node_count / 2 + 1)) {
+            return PLAIN_FAIL;
         }
     }
     plain_leases(h, &leases);
@@ -366,10 +374,83 @@ static inline int plain_set_others(const struct plain_history *h, size_t grant)
     return __builtin_popcountll(nodes);
 }
 
+/* On how many nodes was a release of this grant, asked for at event `asked`, carried out by event
+ * `last`: with a key to delete, or (`without`) with none? */
+static inline int plain_carried_out(const struct plain_history *h, size_t grant, size_t last,
+                                    bool without)
+{
+    const struct history_event *g = &h->events[grant];
+    uint64_t deleted = 0;
+    uint64_t kept = 0;
+    for (size_t i = plain_grant_end(h, grant); i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        bool its = e->kind == HISTORY_NODE && e->process == g->process &&
+                   e->resource == g->resource && plain_same(&e->value, &g->value);
+        deleted |= its && e->f == HISTORY_KEY_DELETED ? UINT64_C(1) << e->node : 0;
+        kept |= its && e->f == HISTORY_KEY_KEPT ? UINT64_C(1) << e->node : 0;
+    }
+    return __builtin_popcountll(without ? kept & ~deleted : kept | deleted);
+}
+
+/* Whether the reply to each of those was back, and not only just now. */
+static inline bool plain_all_back(const struct plain_history *h, size_t grant, size_t last)
+{
+    const struct history_event *g = &h->events[grant];
+    for (size_t i = plain_grant_end(h, grant); i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        bool its = (plain_key(e, HISTORY_KEY_DELETED) || plain_key(e, HISTORY_KEY_KEPT)) &&
+                   e->process == g->process && e->resource == g->resource &&
+                   plain_same(&e->value, &g->value);
+        bool heard = (e->flags & HISTORY_HAS_REPLIED) != 0 &&
+                     e->replied_ns <= h->events[last].time_ns - HISTORY_LATE_NOTED_NS;
+        if (its && !heard) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "No fault was in force and nobody stood still" since event `from`; a clock that was set stays so.
+ */
+static inline bool plain_quiet(const struct plain_history *h, size_t from, size_t last)
+{
+    for (size_t i = 0; i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        bool stays =
+            plain_begins(e) && fault_trait_of((enum fault_kind)e->fault_kind)->life == FAULT_STAYS;
+        if ((e->kind == HISTORY_LATE && i > from) || stays ||
+            (plain_begins(e) && plain_fault_end_ns(h, i) >= h->events[from].time_ns)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "Release left unknown although every node carried it out, all replies were back [...]; release ok
+ * although a majority had no key of the grant to delete." */
+static inline bool plain_release_untrue(const struct plain_history *h, size_t i)
+{
+    size_t grant = plain_grant_of(h, i);
+    if (grant == h->count || plain_grant_end(h, grant) > i ||
+        !plain_is(&h->events[plain_grant_end(h, grant)], HISTORY_RELEASE, HISTORY_INVOKE)) {
+        return false;
+    }
+    if (h->events[i].type == HISTORY_OK) {
+        return !h->header->declared &&
+               plain_carried_out(h, grant, i, true) >= h->header->node_count / 2 + 1;
+    }
+    return h->events[i].type == HISTORY_INFO &&
+           plain_carried_out(h, grant, i, false) == h->header->node_count &&
+           plain_all_back(h, grant, i) && plain_quiet(h, plain_invoke_of(h, i), i);
+}
+
 static inline bool plain_untrue(const struct plain_history *h, size_t i)
 {
     const struct history_event *e = &h->events[i];
     int majority = h->header->node_count / 2 + 1;
+    if (e->f == HISTORY_RELEASE && plain_release_untrue(h, i)) {
+        return true;
+    }
     if (plain_granted(e)) {
         int sets = plain_sets(h, 0, i, e);
         return (sets > 0 ? sets : plain_set_others(h, i)) < majority;

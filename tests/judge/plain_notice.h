@@ -2,7 +2,7 @@
 #ifndef TESTS_JUDGE_PLAIN_NOTICE_H
 #define TESTS_JUDGE_PLAIN_NOTICE_H
 
-#include "tests/judge/plain.h"
+#include "tests/judge/plain_leak.h"
 
 static inline bool plain_notices(const struct plain_history *h)
 {
@@ -93,12 +93,44 @@ static inline bool plain_untold(const struct plain_history *h, size_t one, size_
     return false;
 }
 
+/* On how many nodes is this grant's key to stay for half a ttl or more, behind event `last`? */
+static inline int plain_to_stay(const struct plain_history *h, size_t grant, size_t last)
+{
+    int staying = 0;
+    for (int32_t node = 0; node < h->header->node_count; node++) {
+        size_t from = plain_ttl_from(h, node, last, &h->events[grant]);
+        int64_t until_ns = from < h->count ? h->events[from].until_ns : -1;
+        int64_t left_ns = until_ns == 0 ? INT64_MAX : until_ns - h->events[last].time_ns;
+        staying += left_ns > 0 && left_ns >= h->header->ttl_ns / 2 ? 1 : 0;
+    }
+    return staying;
+}
+
+/* "A notice of loss that is false: it came before the promised end, no fault was in force since the
+ * lease was asked for, and the keys of a majority were to stay for half a ttl or more." */
+static inline bool plain_told_falsely(const struct plain_history *h, size_t notice)
+{
+    const struct history_event *e = &h->events[notice];
+    size_t grant = plain_grant_of(h, notice);
+    if (e->kind != HISTORY_NOTICE || e->f != HISTORY_LOST || h->header->ttl_ns == 0 ||
+        grant == h->count || plain_grant_end(h, grant) != notice ||
+        ((e->flags & HISTORY_HAS_VALUE) != 0 && !plain_same(&e->value, &h->events[grant].value))) {
+        return false;
+    }
+    return plain_promised_ns(h, grant, notice) > e->time_ns &&
+           plain_quiet(h, plain_invoke_of(h, grant), notice) &&
+           plain_to_stay(h, grant, notice) > h->header->node_count / 2;
+}
+
 /* `loss_notice`: "a client inside its section, neither told nor leaving, when another is granted
  * the resource; or a client that enters its section afterwards and was not told". */
 static inline enum plain plain_loss_notice(const struct plain_history *h)
 {
     enum plain verdict = PLAIN_NOTHING;
     for (size_t one = 0; one < h->count && plain_notices(h); one++) {
+        if (plain_told_falsely(h, one)) {
+            return PLAIN_FAIL;
+        }
         if (!plain_granted(&h->events[one])) {
             continue;
         }
