@@ -1,7 +1,6 @@
 /* apart.c: scenarios that do not apply to the lock under test. */
 #include "cli/apart.h"
 
-#include "harness/real/process/doctor.h"
 #include "servers/kinds.h"
 #include "servers/launch.h"
 
@@ -53,11 +52,13 @@ struct result apart_sort(struct scenario_list *scenarios, const struct lock_natu
 static bool real_lacks(const struct server_kind *kind, struct text *why)
 {
     const struct server_launch *launch = kind->launch;
+    char path[SERVER_PATH_BYTES];
     if (launch == NULL) {
         text_add(why, "%s servers are in the simulator only", kind->name);
         return true;
     }
-    if (kind == server_kind_at(SERVER_KIND_redis) || doctor_finds(launch->program)) {
+    if (kind == server_kind_at(SERVER_KIND_redis) ||
+        server_launch_find(launch, path, sizeof path)) {
         return false;
     }
     text_add(why, "skipped in the real world: %s is not installed (apt-get install %s)",

@@ -7,7 +7,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define X(name) extern const struct server_kind server_kind_##name;
 SERVER_KIND_MAP(X)
@@ -74,8 +76,33 @@ bool server_launch_has(const struct server_launch *launch, enum fault_kind fault
     bool order = fault == FAULT_REFUSE_WRITES || fault == FAULT_EVICT ||
                  fault == FAULT_SCRIPT_FLUSH || fault == FAULT_FAILOVER;
     return !(clock && launch->clock_offset == NULL) &&
-           !(fault == FAULT_POWER_LOSS && launch->growing_file == NULL) &&
+           !(fault == FAULT_POWER_LOSS && launch->growing_file == NULL &&
+             launch->log_folder == NULL) &&
            !(order && !launch->orders);
+}
+
+bool server_program_find(const char *program, char *path, size_t bytes)
+{
+    const char *at = getenv("PATH");
+    if (strchr(program, '/') != NULL) {
+        int length = snprintf(path, bytes, "%s", program);
+        return length > 0 && (size_t)length < bytes && access(path, X_OK) == 0;
+    }
+    while (at != NULL && *at != '\0') {
+        size_t part = strcspn(at, ":");
+        int length = snprintf(path, bytes, "%.*s/%s", (int)part, at, program);
+        if (length > 0 && (size_t)length < bytes && access(path, X_OK) == 0) {
+            return true;
+        }
+        at += part + (at[part] == ':' ? 1 : 0);
+    }
+    return false;
+}
+
+bool server_launch_find(const struct server_launch *launch, char *path, size_t bytes)
+{
+    return launch->find != NULL ? launch->find(path, bytes)
+                                : server_program_find(launch->program, path, bytes);
 }
 
 void server_word(struct server_words *words, const char *format, ...)

@@ -38,6 +38,7 @@ struct wire_request {
     bool known;                  /* it is a command of the dialect: */
     struct lock_command command; /* kind and value; ttl and number where the row carries them */
     struct wire_text resource;   /* the resource's name; none: bytes 0 */
+    int64_t until_ms;            /* a key's end as it says it, since 1970; 0: its ttl says it */
 };
 
 struct wire_reply {
@@ -48,11 +49,22 @@ struct wire_reply {
 
 struct server_wire {
     size_t stream_bytes;
+
+    /* What a command did to its key the answer says: nobody has to be asked. Only for kinds of one
+     * store whose keys nothing but commands and the clock changes, with ends in whole ms. */
+    bool answers_tell;
+
     enum wire_cut (*request)(void *stream, const char *data, size_t bytes,
                              struct wire_request *request);
     /* `asked`: the command that this answers; NULL where it was not known, or nothing was asked. */
     enum wire_cut (*reply)(void *stream, const char *data, size_t bytes,
                            const struct lock_command *asked, struct wire_reply *reply);
+
+    /* Where a password opens the node (launch.h): what is to be done when it is connected and then
+     * as often as it may be read, until nothing is `owed`: bytes of the node that no client may
+     * see. False with errno: it is refused, or the node is gone (EPIPE where it just ended). */
+    bool (*password_say)(int fd, const char *password, uint32_t *owed);
+    bool (*password_hear)(int fd, const char *password, uint32_t *owed);
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* rows.c: a database as locks see it: one row a name, a sequence, and its own clock. */
-#include "lockcore/sql/sql.h"
-#include "servers/server.h"
+#include "lockcore/sql/command.h"
+#include "servers/sql/sql.h"
 
 #include "base/assert.h"
 #include "base/duration.h"
@@ -262,7 +262,7 @@ static void table_start(void *state, const struct server_turn *turn, struct serv
     (void)door;
 }
 
-static const struct server_model model = {
+const struct server_model sql_rows = {
     .bytes = table_bytes,
     .wakes = table_wakes,
     .init = table_init,
@@ -272,11 +272,4 @@ static const struct server_model model = {
     .unsynced = table_unsynced,
     .stop = table_stop,
     .start = table_start,
-};
-
-const struct server_kind server_kind_sql = {
-    .name = "sql",
-    .dialect = &sql_dialect,
-    .model = &model,
-    .one_store = true,
 };

@@ -81,6 +81,7 @@ struct keys_command {
     uint64_t hash;              /* of all its words */
     int64_t sent_ns;            /* when it was forwarded; 0: not yet */
     struct lock_command own;
+    int64_t own_until_ms; /* wire.h */
 };
 
 /* A reply, read. */

@@ -203,6 +203,7 @@ void keys_heard(struct keys_channel *channel, const void *stream, const struct w
         keys_reply_read(&((const struct redis_stream *)stream)->reply, &pending->reply);
     } else {
         keys_own_reply(reply, &pending->reply);
+        keys_own_answered(channel, pending);
     }
     pending->heard = true;
     pending->needs = node->tap.asked + 1;
@@ -218,8 +219,29 @@ void keys_cut_off(struct keys_channel *channel)
         struct keys_pending *pending = channel_pending(channel, channel->heard);
         pending->heard = false;
         pending->needs = node->tap.asked + 1;
+        keys_own_cut_off(channel, pending);
     }
     channel->cut = true;
+}
+
+struct keys_pending *keys_channels_freeing(struct keys_node *node, uint32_t resource,
+                                           const struct history_value *owner,
+                                           struct keys_channel **channel)
+{
+    for (uint32_t i = 0; i < KEYS_CHANNELS; i++) {
+        for (*channel = node->channels[i]; *channel != NULL; *channel = (*channel)->next) {
+            for (uint32_t j = (*channel)->heard; j < (*channel)->count; j++) {
+                struct keys_pending *pending = channel_pending(*channel, j);
+                const struct keys_command *command = &pending->command;
+                bool names = command->key_count > 0 && command->resource[0] == resource;
+                if (names && !command->shown && command->role == ROLE_DELETE &&
+                    keys_own_frees(*channel, command, owner)) {
+                    return pending;
+                }
+            }
+        }
+    }
+    return NULL;
 }
 
 uint32_t keys_unheard(const struct keys_channel *channel)

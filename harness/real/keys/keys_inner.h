@@ -39,6 +39,7 @@ enum {
     KEYS_VALUES_MAX = 8,   /* that a client set last */
     KEYS_WORDS_MAX = 256,  /* different words of one acquire's commands that are remembered */
     KEYS_RATE_SOUND_PPM = 1000000,
+    KEYS_LOST_MAX = 64,  /* commands that a node that goes leaves without an answer */
     KEYS_CHANNELS = 256, /* places of the table of channels by port; a power of two */
 };
 
@@ -157,6 +158,12 @@ struct keys_effect {
     struct resp_word text;
 };
 
+/* A command that was sent and will never be answered. */
+struct keys_lost {
+    int32_t client;
+    struct keys_command command;
+};
+
 /* A node's wall clock: wall = base_wall + (true - base_true) * rate. */
 struct keys_clock {
     int64_t base_true_ns;
@@ -187,6 +194,8 @@ struct keys_node {
     uint32_t effect_bytes;
     struct keys_effect effects[KEYS_EFFECTS_MAX];
     char effect_memory[KEYS_EFFECT_BYTES];
+    uint32_t lost_count; /* only where answers tell what commands did */
+    struct keys_lost lost[KEYS_LOST_MAX];
     struct keys_unit unit;
     struct keys_channel *channels[KEYS_CHANNELS]; /* by port */
 };
@@ -283,7 +292,19 @@ void keys_sha1_print(const char *data, size_t bytes, char hex[KEYS_SHA_HEX_BYTES
 /* keys_own.c */
 /* Do nodes of this kind tell what they do, by a tap? */
 bool keys_kind_tells(const struct keys *keys);
-void keys_do_not_tell(struct keys *keys);
+void keys_do_not_tell(struct keys *keys, int32_t node);
+/* A command has its answer, or will never have one: what it did, where answers tell. */
+void keys_own_answered(struct keys_channel *channel, struct keys_pending *pending);
+void keys_own_cut_off(struct keys_channel *channel, const struct keys_pending *pending);
+/* The node is back: what commands without an answer did, by what it holds. */
+MUST_USE struct result keys_own_back(struct keys *keys, struct keys_return *back, struct text *why);
+/* Would the command, carried out, free a lock of this owner? */
+bool keys_own_frees(const struct keys_channel *channel, const struct keys_command *command,
+                    const struct history_value *owner);
+/* keys_channel.c: the command under way on a node that may have freed this lock; NULL: none. */
+struct keys_pending *keys_channels_freeing(struct keys_node *node, uint32_t resource,
+                                           const struct history_value *owner,
+                                           struct keys_channel **channel);
 void keys_own_read(struct keys *keys, const struct wire_request *request,
                    struct keys_command *command);
 void keys_own_reply(const struct wire_reply *reply, struct keys_reply *read);

@@ -49,7 +49,7 @@ struct result keys_watch(struct keys *keys, int32_t node, struct address address
 {
     ASSERT(node >= 0 && node < keys->options.node_count);
     if (!keys_kind_tells(keys)) {
-        keys_do_not_tell(keys);
+        keys_do_not_tell(keys, node);
         return RESULT_OK;
     }
     TRY(node_open(keys, node, address, why));
@@ -219,7 +219,7 @@ struct result keys_watch_again(struct keys *keys, struct keys_return *back, stru
     struct keys_node *node = &keys->nodes[back->node];
     back->lost = 0;
     if (!keys_kind_tells(keys)) {
-        return RESULT_OK;
+        return keys_own_back(keys, back, why);
     }
     if (node->watched) {
         keys_gone(keys, back, false);

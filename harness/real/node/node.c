@@ -21,9 +21,11 @@
 
 enum {
     NODE_SHUTDOWN_SECONDS = 10,
+    NODE_FURNISH_SECONDS = 120, /* also on a machine that is busy with other things */
+    NODE_INPUT_BYTES = 4096,
 };
 
-static struct result node_refused(const struct node *node, const char *what, struct text *why)
+struct result node_refused(const struct node *node, const char *what, struct text *why)
 {
     text_add(why, "node %d: %s: %s", node->options.index + 1, what, strerror(errno));
     return result_error(ERROR_ENVIRONMENT);
@@ -90,6 +92,7 @@ static void node_show(struct node *node)
         .index = (uint32_t)node->options.index,
         .node_count = (uint32_t)node->options.node_count,
         .fsync = node->options.fsync,
+        .power_cut = node->options.track_fsync,
         .exposed = node->options.ip != 0,
         .program = node->options.server,
         .directory = node->directory,
@@ -146,50 +149,121 @@ static struct result node_preload(const struct node *node, struct text *preload,
     }
     if (node->options.track_fsync) {
         TRY(shim_find("fsync", path, sizeof path, why));
+        text_add(preload, "%s ", path);
+    }
+    if (node->launch->shared_memory) {
+        TRY(shim_find("memory", path, sizeof path, why));
         text_add(preload, "%s", path);
     }
     return RESULT_OK;
 }
 
-static const char *node_program(const struct node *node)
+/* Where its program is; a path that is given is taken as it is. */
+static struct result node_program(const struct node *node, char *path, size_t bytes,
+                                  struct text *why)
 {
-    return node->options.server != NULL ? node->options.server : node->launch->program;
+    if (node->options.server != NULL) {
+        (void)snprintf(path, bytes, "%s", node->options.server);
+    } else if (!server_launch_find(node->launch, path, bytes)) {
+        text_add(why, "cannot start %s: No such file or directory (install it: apt-get install %s)",
+                 node->launch->program, node->launch->package);
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    return RESULT_OK;
+}
+
+/* Run a program of its kind to its end, and let it read `input`. */
+static struct result node_run(struct node *node, struct process_spec *spec,
+                              const struct text *input, struct text *why)
+{
+    int ends[2];
+    int status = 0;
+    pid_t pid;
+    int64_t deadline_ns = loop_now_ns() + NODE_FURNISH_SECONDS * NS_PER_S;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return node_refused(node, "a pipe", why);
+    }
+    bool said = write(ends[1], input->data, input->length) == (ssize_t)input->length;
+    (void)close(ends[1]);
+    spec->input = ends[0];
+    struct result started = process_start(spec, &pid, why);
+    (void)close(ends[0]);
+    TRY(started);
+    while (!process_ended(pid, &status)) {
+        if (loop_now_ns() > deadline_ns) {
+            process_kill_family(pid);
+            text_add(why, "node %d: its directory is not made within %d s", node->options.index + 1,
+                     NODE_FURNISH_SECONDS);
+            return result_error(ERROR_ENVIRONMENT);
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = 500 * NS_PER_US}, NULL);
+    }
+    if (status != 0 || !said) {
+        text_add(why, "node %d: its directory cannot be made: ", node->options.index + 1);
+        process_explain(status, node->log_path, why);
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    return RESULT_OK;
+}
+
+/* What its kind needs in its directory, before the first start. */
+static struct result node_furnish(struct node *node, struct process_spec spec, struct text *why)
+{
+    char memory[NODE_INPUT_BYTES];
+    struct text input = text_over(memory, sizeof memory);
+    struct server_words words = {.count = 0};
+    if (node->furnished || node->launch->furnish == NULL) {
+        return RESULT_OK;
+    }
+    node->launch->furnish(&node->server, &words, &input);
+    spec.arguments = words.word;
+    TRY(node_run(node, &spec, &input, why));
+    (void)unlink(node->fsync_path); /* what it begins with is on the disk */
+    node->furnished = true;
+    return RESULT_OK;
 }
 
 struct result node_start(struct node *node, struct text *why)
 {
     ASSERT(node->state == NODE_DOWN);
-    char preload_memory[NODE_PATH_BYTES * 4];
+    char preload_memory[NODE_PATH_BYTES * 6];
     char clock_memory[NODE_PATH_BYTES + 32];
     char fsync_memory[NODE_PATH_BYTES + 32];
+    char program[SERVER_PATH_BYTES];
     struct text preload = text_over(preload_memory, sizeof preload_memory);
     struct text clock = text_over(clock_memory, sizeof clock_memory);
     struct text fsync_log = text_over(fsync_memory, sizeof fsync_memory);
+    char writes_memory[NODE_PATH_BYTES + 64];
+    struct text writes = text_over(writes_memory, sizeof writes_memory);
     struct server_words words = {.count = 0};
-    if (node->launch->prepare != NULL) {
-        TRY(node->launch->prepare(&node->server, why));
-    }
-    server_word(&words, "%s", node_program(node));
-    node->launch->words(&node->server, &words);
     struct process_spec spec = {
-        .arguments = words.word,
         .run_directory = node->options.run_directory,
         .input = -1,
         .output = -1,
         .log_path = node->log_path,
+        .unprivileged = node->launch->unprivileged,
     };
-    if (node->options.fake_clock || node->options.track_fsync) {
+    TRY(node_program(node, program, sizeof program, why));
+    if (node->options.fake_clock || node->options.track_fsync || node->launch->shared_memory) {
         TRY(node_preload(node, &preload, &clock, &fsync_log, why));
         spec.environment[0] = preload.data;
         spec.environment[1] = clock.data;
         spec.environment[2] = fsync_log.data;
     }
+    if (node->options.track_fsync && node->launch->log_folder != NULL) {
+        text_add(&writes, "PICKLOCK_FSYNC_WRITES=/%s/", node->launch->log_folder);
+        spec.environment[3] = writes.data;
+    }
+    TRY(node_furnish(node, spec, why));
+    if (node->launch->prepare != NULL) {
+        TRY(node->launch->prepare(&node->server, why));
+    }
+    server_word(&words, "%s", program);
+    node->launch->words(&node->server, &words);
+    spec.arguments = words.word;
     struct result started = process_start(&spec, &node->pid, why);
     if (result_failed(started)) {
         node->pid = 0;
-        if (node->options.server == NULL && strstr(why->data, ": No such file") != NULL) {
-            text_add(why, " (install it: apt-get install %s)", node->launch->package);
-        }
         return started;
     }
     node->state = NODE_STARTING;
@@ -267,72 +341,6 @@ struct result node_shutdown(struct node *node, struct text *why)
     node_hang_up(node);
     node->pid = 0;
     node->state = NODE_DOWN;
-    return RESULT_OK;
-}
-
-/*
- * The greatest length that the fsync shim logged for `path`; 0 when it was never synced. Not the
- * last: an fsync in the server's second thread may end after a later one in its first.
- */
-static int64_t node_synced_bytes(const struct node *node, const char *path)
-{
-    char line[NODE_PATH_BYTES * 2];
-    int64_t synced = 0;
-    FILE *file = fopen(node->fsync_path, "re");
-    if (file == NULL) {
-        return 0;
-    }
-    while (fgets(line, sizeof line, file) != NULL) {
-        char *name = strchr(line, ' ');
-        if (name == NULL) {
-            continue;
-        }
-        name[strcspn(name, "\n")] = 0;
-        int64_t length = strtoll(line, NULL, 10);
-        if (strcmp(name + 1, path) == 0 && length > synced) {
-            synced = length;
-        }
-    }
-    (void)fclose(file);
-    return synced;
-}
-
-/* What a power cut left is on the disk, and no more: the log begins anew with it. */
-static bool node_note_synced(const struct node *node, const char *path, int64_t bytes)
-{
-    FILE *file = fopen(node->fsync_path, "we");
-    if (file == NULL) {
-        return false;
-    }
-    bool printed = fprintf(file, "%lld %s\n", (long long)bytes, path) > 0;
-    return fclose(file) == 0 && printed;
-}
-
-struct result node_power_loss(struct node *node, struct random_stream *random,
-                              struct node_power_loss *loss, struct text *why)
-{
-    char path[NODE_PATH_BYTES * 2];
-    struct stat status;
-    memset(loss, 0, sizeof *loss);
-    node_crash(node);
-    if (node->options.fsync == FSYNC_NONE) {
-        return RESULT_OK; /* nothing on the disk: gone with the process */
-    }
-    ASSERT(node->options.track_fsync);
-    ASSERT(node->launch->growing_file != NULL);
-    if (!node->launch->growing_file(&node->server, path, sizeof path) || stat(path, &status) != 0) {
-        return node_refused(node, "the file that a power cut would cut is missing", why);
-    }
-    loss->written_bytes = status.st_size;
-    loss->synced_bytes = node_synced_bytes(node, path);
-    if (loss->synced_bytes > loss->written_bytes) {
-        loss->synced_bytes = loss->written_bytes; /* a start cut off half a record since then */
-    }
-    uint64_t open = (uint64_t)(loss->written_bytes - loss->synced_bytes);
-    loss->kept_bytes = loss->synced_bytes + (int64_t)random_below(random, open + 1);
-    if (truncate(path, loss->kept_bytes) != 0 || !node_note_synced(node, path, loss->kept_bytes)) {
-        return node_refused(node, path, why);
-    }
     return RESULT_OK;
 }
 

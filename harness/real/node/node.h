@@ -45,6 +45,7 @@ struct node_options {
 struct node {
     struct node_options options;
     uint8_t state; /* enum node_state */
+    bool furnished;
     int port;
     int port_fd; /* bound, never listening */
     pid_t pid;   /* 0 while DOWN */
@@ -59,6 +60,8 @@ struct node {
 
 MUST_USE struct result node_init(struct node *node, const struct node_options *options,
                                  struct text *why);
+/* For the files of node.h: an error with errno's sentence. */
+MUST_USE struct result node_refused(const struct node *node, const char *what, struct text *why);
 struct address node_address(const struct node *node);
 MUST_USE struct result node_start(struct node *node, struct text *why);
 
@@ -79,7 +82,9 @@ MUST_USE struct result node_shutdown(struct node *node, struct text *why);
 
 /*
  * SIGKILL, and what had not reached the disk is gone: the file that grows ends at a length drawn
- * from [synced, written]. A cut in the middle of a record is repaired by the server's start.
+ * from [synced, written]; of writes into files that were long before, a number drawn are kept in
+ * their order, and the others are zeros. A cut in the middle of a record is repaired by the
+ * server's start.
  */
 struct node_power_loss {
     int64_t written_bytes; /* length of the file when the power went; 0 without a file */

@@ -201,24 +201,6 @@ static const struct doctor_row doctor_rows[] = {
 
 enum { DOCTOR_ROWS = sizeof doctor_rows / sizeof doctor_rows[0] };
 
-bool doctor_finds(const char *program)
-{
-    char path[1024];
-    const char *at = getenv("PATH");
-    if (strchr(program, '/') != NULL) {
-        return access(program, X_OK) == 0;
-    }
-    while (at != NULL && *at != '\0') {
-        size_t bytes = strcspn(at, ":");
-        int length = snprintf(path, sizeof path, "%.*s/%s", (int)bytes, at, program);
-        if (length > 0 && (size_t)length < sizeof path && access(path, X_OK) == 0) {
-            return true;
-        }
-        at += bytes + (at[bytes] == ':' ? 1 : 0);
-    }
-    return false;
-}
-
 /* Kinds that the real world has, beside Redis. */
 static const struct server_kind *doctor_kind(size_t number)
 {
@@ -253,7 +235,8 @@ void doctor_look(size_t index, struct doctor_line *line)
     }
     const struct server_kind *kind = doctor_kind(index - DOCTOR_ROWS);
     line->what = kind->launch->program;
-    line->there = doctor_finds(kind->launch->program);
+    char path[SERVER_PATH_BYTES];
+    line->there = server_launch_find(kind->launch, path, sizeof path);
     (void)snprintf(line->found, sizeof line->found,
                    line->there ? "for %s locks" : "not found: %s locks are skipped", kind->name);
     (void)snprintf(line->remedy, sizeof line->remedy, "apt-get install %s", kind->launch->package);

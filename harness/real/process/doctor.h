@@ -17,9 +17,6 @@ struct doctor_line {
                                        to do */
 };
 
-/* Is this program there: a path, or a name on the PATH? */
-bool doctor_finds(const char *program);
-
 /* The table, and a row for each kind of server beside Redis: look at row `index` < doctor_count().
  * Each look takes some milliseconds. */
 size_t doctor_count(void);

@@ -35,6 +35,7 @@ struct process_spec {
     int output;
     const char *log_path;   /* standard error, and output where that is -1, are appended here */
     int64_t file_bytes_max; /* no file of its own may be longer; 0: any */
+    bool unprivileged;      /* where we are root: nobody runs it, who may go into every folder */
     bool own_group;         /* it leads a process group, with whatever it starts itself */
 };
 

@@ -1,7 +1,6 @@
 /* proxy_connection.c: listeners of links; a connection's beginning and end. */
 #include "harness/real/proxy/peer.h"
 #include "harness/real/proxy/proxy_inner.h"
-#include "servers/redis/real/password.h"
 
 #include "base/arena.h"
 #include "base/assert.h"
@@ -362,6 +361,7 @@ void connection_client_event(struct proxy_connection *connection, uint32_t event
 
 void connection_node_event(struct proxy_connection *connection, uint32_t events)
 {
+    const struct server_wire *wire = connection->link->proxy->wire;
     if (connection->dead || connection->node_fd < 0) {
         return;
     }
@@ -379,14 +379,19 @@ void connection_node_event(struct proxy_connection *connection, uint32_t events)
             return;
         }
         connection->connected = true;
-        (void)password_say(connection->node_fd, connection->password, &connection->password_owed);
+        if (connection->password != NULL) {
+            (void)wire->password_say(connection->node_fd, connection->password,
+                                     &connection->password_owed);
+        }
         pipe_advance(connection, DIRECTION_REQUEST);
     }
     if (connection->dead || connection->node_fd < 0) {
         return;
     }
     connection->reply.closing = (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
-    if (!password_heard(connection->node_fd, &connection->password_owed)) {
+    if (connection->password_owed > 0 &&
+        !wire->password_hear(connection->node_fd, connection->password,
+                             &connection->password_owed)) {
         connection->reply.broken = errno != EPIPE;
         connection_node_gone(connection);
         connection_settle(connection);

@@ -2,6 +2,7 @@
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
+#include "servers/kinds.h"
 
 #include <time.h>
 
@@ -26,7 +27,9 @@ void run_node_needs(const struct run *run, int32_t index, struct node_options *o
         if (fault_is((enum fault_kind)fault->kind, FAULT_OF_CLOCK)) {
             options->fake_clock = true;
         }
-        if (fault->kind == FAULT_POWER_LOSS && options->fsync != FSYNC_NONE) {
+        const struct server_launch *launch = server_kind_at(options->kind)->launch;
+        if (fault->kind == FAULT_POWER_LOSS &&
+            (options->fsync != FSYNC_NONE || launch->log_folder != NULL)) {
             options->track_fsync = true;
         }
     }
@@ -43,7 +46,8 @@ struct result run_nodes_start(struct run *run, struct text *why)
             .fsync = run->plan->scenario.fsync,
             .run_directory = run->guard.run_directory,
             .data_directory = run->guard.state_directory,
-            .server = run->options->server,
+            .server =
+                run->plan->scenario.node_kind == SERVER_KIND_redis ? run->options->server : NULL,
             .password = run->password,
         };
         run_node_needs(run, i, &options);
@@ -124,10 +128,10 @@ static void run_node_show_loss(struct run *run, const struct keys_return *back)
     run_fault_record(run, (uint32_t)back->fault, &sight);
 }
 
-/* Without an append-only file a server that goes takes its keys with it. */
+/* Without an append-only file a redis-server that goes takes its keys with it. */
 static bool run_node_forgets(const struct run *run)
 {
-    return run->plan->scenario.fsync == FSYNC_NONE;
+    return run->plan->scenario.fsync == FSYNC_NONE && !run->nodes[0].site.launch->durable;
 }
 
 /* Its process is gone: what it still said is taken in, and what it takes with it is lost. */

@@ -2,6 +2,8 @@
  * (harness/real/keys). */
 #include "servers/redis/real/wire.h"
 
+#include "servers/redis/real/password.h"
+
 _Static_assert((int)WIRE_CUT_MESSAGE == (int)RESP_MESSAGE && (int)WIRE_CUT_MORE == (int)RESP_MORE &&
                    (int)WIRE_CUT_BROKEN == (int)RESP_BROKEN,
                "one is the other");
@@ -32,8 +34,16 @@ static enum wire_cut redis_reply(void *of, const char *data, size_t bytes,
     return (enum wire_cut)status;
 }
 
+static bool redis_password_hear(int fd, const char *password, uint32_t *owed)
+{
+    (void)password; /* it is said */
+    return password_heard(fd, owed);
+}
+
 const struct server_wire redis_wire = {
     .stream_bytes = sizeof(struct redis_stream),
     .request = redis_request,
     .reply = redis_reply,
+    .password_say = password_say,
+    .password_hear = redis_password_hear,
 };

@@ -1,0 +1,232 @@
+/* launch.c: PostgreSQL servers as processes. */
+#include "base/assert.h"
+#include "servers/sql/real/admin.h"
+#include "servers/sql/real/real.h"
+#include "servers/sql/real/statements.h"
+
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Debian keeps each version's programs in a folder of its own, off the PATH. */
+#define LAUNCH_FOLDERS "/usr/lib/postgresql/*/bin/postgres"
+
+static bool sql_find(char *path, size_t bytes)
+{
+    glob_t found;
+    long newest = 0;
+    if (!libpq_there()) {
+        return false;
+    }
+    if (server_program_find("postgres", path, bytes)) {
+        return true;
+    }
+    if (glob(LAUNCH_FOLDERS, GLOB_NOSORT, NULL, &found) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *program = found.gl_pathv[i];
+        long version = strtol(program + strcspn(LAUNCH_FOLDERS, "*"), NULL, 10);
+        if (version > newest && strlen(program) < bytes && access(program, X_OK) == 0) {
+            newest = version;
+            (void)snprintf(path, bytes, "%s", program);
+        }
+    }
+    globfree(&found);
+    return newest > 0;
+}
+
+static void data_path(const struct server_process *process, char path[SERVER_PATH_BYTES + 16])
+{
+    (void)snprintf(path, SERVER_PATH_BYTES + 16, "%.500s/data", process->directory);
+}
+
+/*
+ * Making a database takes a second: it is made once for each version of the server and kept in the
+ * user's cache, with the tables in it, and copied. Where that cannot be written it is made each
+ * time. $1: where it goes, $2: the server's program, $3: the tables; the password comes last, as a
+ * statement to read.
+ */
+static const char furnish_script[] =
+    "set -eu\n"
+    "umask 077\n"
+    "data=$1 bin=${2%/*}\n"
+    "version=$(\"$2\" --version)\n"
+    "version=${version#*) }\n"
+    "cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/picklock\n"
+    "template=$cache/postgresql-${version%% *}-1\n"
+    "if [ -f \"$template/PG_VERSION\" ]; then\n"
+    "    cp -a --reflink=auto \"$template\" \"$data\"\n"
+    "else\n"
+    "    \"$bin/initdb\" -D \"$data\" -U picklock -A trust --no-sync --locale=C -E UTF8"
+    " --wal-segsize=1 </dev/null\n"
+    "    printf '%s' \"$3\" | \"$2\" --single -D \"$data\" -c fsync=off -j postgres\n"
+    "    if mkdir -p \"$cache\" 2>/dev/null; then\n"
+    "        find \"$cache\" -maxdepth 1 -name '*.new.*' -mmin +10 -exec rm -rf {} +\n"
+    "        new=$template.new.$$\n"
+    "        cp -a --reflink=auto \"$data\" \"$new\" && mv -T \"$new\" \"$template\" ||"
+    " rm -rf \"$new\"\n"
+    "    fi\n"
+    "fi 2>&1\n"
+    "printf 'host all all all %s\\n' \"$4\" >\"$data/pg_hba.conf\"\n"
+    "[ \"$4\" = trust ] || \"$2\" --single -D \"$data\" -c fsync=off -c password_encryption=md5"
+    " postgres 2>&1\n";
+
+static void sql_furnish(const struct server_process *process, struct server_words *words,
+                        struct text *input)
+{
+    char data[SERVER_PATH_BYTES + 16];
+    char program[SERVER_PATH_BYTES] = "postgres";
+    const char *password = process->address.password;
+    data_path(process, data);
+    (void)sql_find(program, sizeof program);
+    server_word(words, "/bin/sh");
+    server_word(words, "-c");
+    server_word(words, "%s", furnish_script);
+    server_word(words, "picklock-furnish");
+    server_word(words, "%s", data);
+    server_word(words, "%s", process->program != NULL ? process->program : program);
+    server_word(words, "%s", statements_table);
+    server_word(words, password != NULL ? "password" : "trust");
+    if (password != NULL) {
+        text_add(input, "ALTER ROLE picklock PASSWORD '%s'\n", password);
+    }
+}
+
+/* Whoever wrote it is dead: a number that somebody else was given since must not hold it up. */
+static struct result sql_prepare(struct server_process *process, struct text *why)
+{
+    char path[SERVER_PATH_BYTES + 32];
+    (void)why;
+    (void)snprintf(path, sizeof path, "%.500s/data/postmaster.pid", process->directory);
+    (void)unlink(path);
+    return RESULT_OK;
+}
+
+static void sql_words(const struct server_process *process, struct server_words *words)
+{
+    char ip_memory[16];
+    struct text ip = text_over(ip_memory, sizeof ip_memory);
+    char data[SERVER_PATH_BYTES + 16];
+    address_print_ip(process->address, &ip);
+    data_path(process, data);
+    static const char *const settings[] = {
+        "unix_socket_directories=", /* its port is all that it has */
+        "shared_buffers=2MB",
+        "max_connections=200",
+        "max_worker_processes=0",
+        "max_logical_replication_workers=0",
+        "max_wal_senders=0",
+        "wal_level=minimal",
+        "autovacuum=off",
+        "dynamic_shared_memory_type=mmap", /* in its directory: nothing stays behind */
+        "log_checkpoints=off",
+        "full_page_writes=off", /* no power cut tears a page here */
+    };
+    server_word(words, "-D");
+    server_word(words, "%s", data);
+    server_word(words, "-p");
+    server_word(words, "%u", process->address.port);
+    server_word(words, "-c");
+    server_word(words, "listen_addresses=%s", ip.data);
+    server_word(words, "-c");
+    /* A kill loses nothing that was written. */
+    server_word(words, process->power_cut ? "fsync=on" : "fsync=off");
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        server_word(words, "-c");
+        server_word(words, "%s", settings[i]);
+    }
+}
+
+static bool sql_alive(struct server_process *process)
+{
+    return admin_ready(process);
+}
+
+/* "Fast": SIGTERM would wait until all clients have gone. */
+static void sql_shut_down(struct server_process *process)
+{
+    char path[SERVER_PATH_BYTES + 32];
+    int pid = 0;
+    (void)snprintf(path, sizeof path, "%.500s/data/postmaster.pid", process->directory);
+    FILE *file = fopen(path, "re");
+    if (file != NULL && fscanf(file, "%d", &pid) == 1 && pid > 1) {
+        (void)kill(pid, SIGINT);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+}
+
+static int64_t wall_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static struct result sql_clock_offset(struct server_process *process, int64_t *offset_ns,
+                                      struct text *why)
+{
+    char memory[64];
+    struct text answer = text_over(memory, sizeof memory);
+    int64_t before_ns = wall_ns();
+    TRY(admin_query(process, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+                    &answer, why));
+    int64_t middle_ns = before_ns + (wall_ns() - before_ns) / 2;
+    *offset_ns = strtoll(answer.data, NULL, 10) * 1000 - middle_ns;
+    return RESULT_OK;
+}
+
+static struct result sql_held(struct server_process *process, const char *resource,
+                              struct server_held *held, struct text *why)
+{
+    char memory[128];
+    char statement[SERVER_PATH_BYTES + 256];
+    struct text answer = text_over(memory, sizeof memory);
+    ASSERT(strchr(resource, '\'') == NULL);
+    (void)snprintf(statement, sizeof statement,
+                   "SELECT owner || ' ' || floor(extract(epoch FROM until) * 1000)::bigint"
+                   " FROM locks WHERE name = '%.500s'",
+                   resource);
+    *held = (struct server_held){.present = false};
+    TRY(admin_query(process, statement, &answer, why));
+    held->present = answer.length > LOCK_VALUE_HEX_BYTES &&
+                    lock_value_parse(answer.data, LOCK_VALUE_HEX_BYTES, &held->owner);
+    held->until_ms = held->present ? strtoll(answer.data + LOCK_VALUE_HEX_BYTES, NULL, 10) : 0;
+    return RESULT_OK;
+}
+
+static struct result sql_version(struct server_process *process, struct text *name,
+                                 struct text *why)
+{
+    char memory[64];
+    struct text answer = text_over(memory, sizeof memory);
+    TRY(admin_query(process, "SHOW server_version", &answer, why));
+    text_add(name, "postgresql %.*s", (int)strcspn(answer.data, " "), answer.data);
+    return RESULT_OK;
+}
+
+const struct server_launch sql_launch = {
+    .program = "postgres",
+    .package = "postgresql",
+    .find = sql_find,
+    .unprivileged = true,
+    .shared_memory = true,
+    .family = true,
+    .durable = true,
+    .password = true,
+    .furnish = sql_furnish,
+    .prepare = sql_prepare,
+    .words = sql_words,
+    .alive = sql_alive,
+    .shut_down = sql_shut_down,
+    .log_folder = "data/pg_wal",
+    .clock_offset = sql_clock_offset,
+    .held = sql_held,
+    .version = sql_version,
+};

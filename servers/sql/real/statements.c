@@ -1,0 +1,52 @@
+/* statements.c: what a lock asks of PostgreSQL, in SQL. */
+#include "servers/sql/real/statements.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+const char statements_table[] = "CREATE TABLE locks (name text PRIMARY KEY, owner text NOT NULL,"
+                                " until timestamptz NOT NULL, fence bigint NOT NULL);\n\n"
+                                "CREATE SEQUENCE fences;\n\n";
+
+/* Whole ms, as the ends are that clients reckon with. clock_timestamp() is the time now; now() is
+ * when the transaction began. */
+#define DATABASE_NOW "date_trunc('milliseconds', clock_timestamp())"
+#define BROUGHT_NOW  "(timestamptz 'epoch' + $4::bigint * interval '1 ms')"
+#define TTL          "$3::bigint * interval '1 ms'"
+#define OURS         "name = $1 AND owner = $2"
+
+#define INSERT(now)                                                                                \
+    "INSERT INTO locks AS l VALUES ($1, $2, " now " + " TTL ", nextval('fences'))"                 \
+    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until,"            \
+    " fence = excluded.fence WHERE l.until <= " now " RETURNING fence"
+
+#define UPDATE(now)                                                                                \
+    "UPDATE locks SET until = " now " + " TTL " WHERE " OURS " AND until > " now " RETURNING 1"
+
+static const struct statement statements[SQL_STATEMENTS] = {
+    [SQL_INSERT] = {INSERT(DATABASE_NOW), 3},
+    [SQL_UPDATE] = {UPDATE(DATABASE_NOW), 3},
+    [SQL_DELETE] = {"DELETE FROM locks WHERE " OURS " AND until > " DATABASE_NOW " RETURNING 1", 2},
+    [SQL_INSERT_AT] = {INSERT(BROUGHT_NOW), 4},
+    [SQL_UPDATE_AT] = {UPDATE(BROUGHT_NOW), 4},
+    [SQL_CLOCK] = {"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint", 0},
+    [SQL_DELETE_ANY] = {"DELETE FROM locks WHERE name = $1 RETURNING 1", 1},
+};
+
+const struct statement *statement_of(uint32_t kind)
+{
+    ASSERT(kind != SQL_NONE && kind < SQL_STATEMENTS);
+    return &statements[kind];
+}
+
+enum sql_statement statement_named(const char *name, size_t bytes)
+{
+    for (uint32_t kind = SQL_NONE + 1; kind < SQL_STATEMENTS; kind++) {
+        const char *own = lock_dialect_row(&sql_dialect, kind)->name;
+        if (strlen(own) == bytes && memcmp(own, name, bytes) == 0) {
+            return (enum sql_statement)kind;
+        }
+    }
+    return SQL_NONE;
+}
