@@ -60,7 +60,7 @@ static struct fence_seen *floor_of(struct fence_order *fences, const struct ledg
     return slot < fences->process_count ? (struct fence_seen *)floors + slot : NULL;
 }
 
-/* Counters in memory that a node lost cannot go on where they were. */
+/* Counters that a node lost or threw out cannot go on where they were. */
 static struct blamed blame_counters(const struct ledger *ledger)
 {
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
@@ -73,6 +73,9 @@ static struct blamed blame_counters(const struct ledger *ledger)
         }
         if (fault->kind == FAULT_FAILOVER) {
             return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_REPLICATION};
+        }
+        if (fault->kind == FAULT_EVICT) {
+            return (struct blamed){BLAME_DEPLOYMENT, ASSUMPTION_MEMORY};
         }
     }
     return blamed_library();
