@@ -13,7 +13,7 @@ struct judge {
     uint64_t checks;       /* bit i: check i of the table runs */
     uint64_t inapplicable; /* ... but does not apply to a lock that declares what this one does */
     bool finished;
-    bool unwatched;                      /* no node tells what becomes of its keys */
+    bool unwatched;                      /* what nodes tell of their keys does not count */
     uint32_t wanting[HISTORY_FS];        /* bit i: check i wants events of this f */
     uint32_t state_at[JUDGE_CHECKS_MAX]; /* offsets from the judge's first byte */
     uint32_t ledger_at;
@@ -97,6 +97,9 @@ void judge_event(struct judge *judge, const struct history_event *event)
 {
     ASSERT(!judge->finished);
     ASSERT(event->f < HISTORY_FS);
+    if (judge->unwatched && event->kind == HISTORY_NODE) {
+        return; /* told before it turned out that it was not understood */
+    }
     struct ledger *ledger = judge_ledger(judge);
     ledger_step(ledger, event);
     if (event->kind == HISTORY_LATE) {

@@ -58,6 +58,11 @@ static void answer_violated(struct answer_consistency *answers, const struct led
         finding.evidence[0] =
             same ? ledger_process(ledger, claim->process)->held_index : claim->granted_index;
         finding.rest = rest_of_promise(ledger, claim);
+        if (reason == REFUSED_ITS_HOLDER) {
+            /* Whoever has no processor may lose patience with nodes that have answered. */
+            finding.rest = rest_of_wait(ledger, claim->asked_ns, 0);
+            finding.rest.processes[0] = claim->process;
+        }
     } else if (reason == RENEWED_NOTHING) {
         finding.rest = rest_of_wait(ledger, claim->granted_ns, ledger->ttl_ns / 2);
         finding.rest.causes |= CHECK_LATE_KEYS;

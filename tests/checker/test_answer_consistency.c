@@ -48,6 +48,16 @@ Test(answer_consistency, refusal_that_a_fault_explains_contradicts_nothing)
                    VERDICT_PASS);
 }
 
+/* On a busy machine a library's patience with its nodes may be over before they could answer. */
+Test(answer_consistency, refusal_that_our_own_lateness_explains_contradicts_nothing)
+{
+    struct check_result result = judge_lines(
+        "answer_consistency", DECLARES("'reentrant'") ASK(1, 1) GRANT(2, 1, "a", 900) ASK(4, 1)
+                                  STOOD_STILL(104, "scheduler", 100) REFUSE(105, 1));
+    assert_verdict(result, VERDICT_UNKNOWN);
+    cr_assert_eq(result.reason, CHECK_REASON_LATE);
+}
+
 Test(answer_consistency, what_was_released_or_lost_cannot_be_extended)
 {
     static const char freed[] = HEADER ASK(1, 1) GRANT(2, 1, "a", 900) FREE(10, 1) FREED(11, 1)
