@@ -176,7 +176,8 @@ static void resource_elect(struct keys *keys, int32_t node, uint32_t resource, b
     if (owner->lock != 0) {
         keys->table.names[owner->lock - 1].part = KEYS_PART_BESIDE;
         if (settled) {
-            keys_unclear(keys, "which key is the lock was not seen at first: the adapter can say it (keys)");
+            keys_unclear(keys, "which key is the lock was not seen at first: the adapter can "
+                               "say it (keys)");
         }
     }
     name_bind(keys, best - 1, resource, KEYS_PART_LOCK);
