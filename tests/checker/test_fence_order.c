@@ -49,9 +49,9 @@ Test(fence_order, counters_lost_with_a_nodes_memory_are_an_assumption)
 
 Test(fence_order, counters_that_a_node_evicted_are_the_deployments)
 {
-    assert_fails(judge_lines("fence_order", HEADER ASK(1, 1) GRANT_FENCE(2, 1, 8) FREE(3, 1) FREED(
-                                                4, 1) FAULT_OF_NODE(5, 1, "evict", "start", 1)
-                                                ASK(6, 2) GRANT_FENCE(7, 2, 1)),
+    assert_fails(judge_lines("fence_order", HEADER ASK(1, 1) GRANT_FENCE(2, 1, 8) FREE(3, 1)
+                                                FREED(4, 1) FAULT_OF_NODE(5, 1, "evict", "start", 1)
+                                                    ASK(6, 2) GRANT_FENCE(7, 2, 1)),
                  BLAME_DEPLOYMENT, ASSUMPTION_MEMORY);
 }
 

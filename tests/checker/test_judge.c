@@ -91,8 +91,8 @@ Test(judge, where_no_node_can_be_watched_what_judges_keys_is_unknown)
 /* What was told before it turned out that it was not understood counts for nothing. */
 Test(judge, keys_that_were_not_understood_accuse_nobody)
 {
-    const char *lines = UNWATCHED ASK(1, 1) SET(1, 1, 1, "b", 900) GRANT(2, 1, "a", 900) FREE(5, 1)
-        FREED(6, 1);
+    const char *lines =
+        UNWATCHED ASK(1, 1) SET(1, 1, 1, "b", 900) GRANT(2, 1, "a", 900) FREE(5, 1) FREED(6, 1);
     for (size_t i = 0; i < check_count(); i++) {
         if (check_at(i)->keyed) {
             assert_verdict(judge_lines(check_at(i)->name, lines), VERDICT_UNKNOWN);
@@ -110,7 +110,7 @@ Test(judge, where_keys_were_not_understood_an_eviction_excuses)
 {
     struct check_result result = judge_lines(
         "exclusion", UNWATCHED ASK(1, 1) SET(1, 1, 1, "b", 900) GRANT(2, 1, "a", 900)
-            FAULT_OF_NODE(3, 1, "evict", "start", 1) ASK(4, 2) GRANT(5, 2, "c", 900));
+                         FAULT_OF_NODE(3, 1, "evict", "start", 1) ASK(4, 2) GRANT(5, 2, "c", 900));
     assert_verdict(result, VERDICT_FAIL);
     cr_assert_neq(result.blame, BLAME_LIBRARY);
 }
