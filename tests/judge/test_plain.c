@@ -180,6 +180,9 @@ static void compare_declared(struct random_stream *stream, const struct plain_hi
     if (!header.fenced) { /* else its first grant tells, and hides what else there is */
         header.declares &= (uint16_t) ~(1u << DECLARES_FENCE);
     }
+    if ((header.declares >> DECLARES_REENTRANT & 1) != 0) { /* the second judge counts no depth */
+        header.declares &= (uint16_t) ~(1u << DECLARES_RENEW);
+    }
     header.renew_every_ns = (int64_t)random_below(stream, 3) * 20000000;
     for (size_t k = 0; k < SECONDS; k++) {
         if (seconds[k].judge == plain_answer_consistency) {
