@@ -15,16 +15,20 @@ enum tolerance_reason {
  * Counts, for each resource, how long somebody healthy has been asking in vain while the lock was
  * free: more than ttl + bound of it fails. A fault that begins or ends starts the count anew,
  * because what it left behind may take a ttl to go away; what had passed until then is judged
- * first. Extensions and releases are counted for each client: nobody stands in their way, so that
- * only a fault of the client itself, or of a majority, excuses that they do not come back.
+ * first. Time in which the votes are split between askers is nobody's: it is chance that ends it,
+ * and however late a machine is, the more of it there is. Extensions and releases are counted for
+ * each client: nobody stands in their way, so that only a fault of the client itself, or of a
+ * majority, excuses that they do not come back.
  */
 struct tolerance_gap {
     uint32_t asking;   /* acquires under way by healthy clients */
+    bool split;        /* several ask, and stand in each other's way */
     int32_t askers[2]; /* who asked in vain first, and who was answered last */
     int32_t holder;    /* who was granted last; HISTORY_NOBODY */
     int64_t taken_ns;  /* until then its lease runs; TIME_NEVER: until it releases */
-    int64_t since_ns;  /* asking without a grant since; TIME_NEVER: nobody asks */
+    int64_t since_ns;  /* asking without a grant since; TIME_NEVER: nobody asks, or split */
     int64_t before_ns; /* asked in vain before that */
+    int64_t first_ns;  /* when that began */
     uint64_t index;    /* of the first ask in vain */
 };
 
@@ -55,9 +59,16 @@ static int64_t *answer_of(struct fault_tolerance *tolerance, uint32_t slot)
     return (int64_t *)answers + slot;
 }
 
+/* From now on it is counted, if anybody asks whom only the lock keeps waiting. */
+static void gap_count_on(struct tolerance_gap *gap, int64_t now_ns)
+{
+    gap->since_ns = gap->asking > 0 && !gap->split ? now_ns : TIME_NEVER;
+}
+
 static void gap_reset(struct tolerance_gap *gap, int64_t now_ns)
 {
-    gap->since_ns = gap->asking > 0 ? now_ns : TIME_NEVER;
+    gap_count_on(gap, now_ns);
+    gap->first_ns = now_ns;
     gap->before_ns = 0;
 }
 
@@ -80,51 +91,10 @@ static void tolerance_init(void *state, const struct history_header *header)
     }
 }
 
-/* Whether a client is touched by no fault but those that leave it a majority: of nodes themselves,
- * and of its links to some nodes. */
-static bool client_is_healthy(const struct ledger *ledger, int32_t process)
-{
-    uint64_t cut = 0;
-    for (uint32_t i = 0; ledger->faults_active > 0 && i < ledger->fault_count; i++) {
-        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        if (fault->state != FAULT_ACTIVE) {
-            continue;
-        }
-        bool of_links = fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK) &&
-                        fault->nodes != 0 && fault->links == LINKS_ALL &&
-                        ledger->store_count == ledger->node_count;
-        if (!ledger_fault_on_client(fault, process)) {
-            bool of_nodes =
-                fault->nodes != 0 && ledger_fault_on_node(fault, __builtin_ctzll(fault->nodes));
-            cut |= of_nodes ? fault->nodes : 0;
-        } else if (of_links) {
-            cut |= fault->nodes;
-        } else {
-            return false;
-        }
-    }
-    ASSERT(ledger->node_count > 0);
-    return ledger->node_count - ledger_bits(cut) >= ledger->node_quorum;
-}
-
-static bool majority_is_healthy(const struct ledger *ledger)
-{
-    int32_t healthy = 0;
-    for (int32_t node = 0; node < ledger->node_count; node++) {
-        bool touched = false;
-        for (uint32_t i = 0; i < ledger->fault_count; i++) {
-            const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-            touched |= fault->state == FAULT_ACTIVE && ledger_fault_on_node(fault, node);
-        }
-        healthy += touched ? 0 : 1;
-    }
-    return healthy >= ledger->node_quorum;
-}
-
 static bool counts(const struct fault_tolerance *tolerance, const struct ledger *ledger,
                    int32_t process)
 {
-    return tolerance->majority_healthy && client_is_healthy(ledger, process);
+    return tolerance->majority_healthy && ledger_client_healthy(ledger, process);
 }
 
 /* How long was asked in vain up to now; while a lease runs, nothing is in vain. */
@@ -136,6 +106,7 @@ static int64_t gap_length(struct tolerance_gap *gap, int64_t now_ns)
     int64_t free_ns = gap->taken_ns < now_ns ? gap->taken_ns : now_ns;
     if (free_ns > gap->since_ns) {
         gap->since_ns = free_ns;
+        gap->first_ns = free_ns;
         gap->before_ns = 0;
     }
     return gap->before_ns + now_ns - gap->since_ns;
@@ -157,9 +128,10 @@ static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *le
     };
     uint32_t resource = (uint32_t)(gap - tolerance->gaps);
     if (!ledger_blocked(ledger, resource)) {
-        finding.rest =
-            rest_of_wait(ledger, ledger->now_ns - length_ns, length_ns - tolerance->allowed_ns);
-        memcpy(finding.rest.processes, gap->askers, sizeof gap->askers);
+        finding.rest = rest_of_wait(ledger, gap->first_ns, length_ns - tolerance->allowed_ns);
+        int32_t asker = ledger_asker(ledger, resource);
+        finding.rest.processes[0] = asker != HISTORY_NOBODY ? asker : gap->askers[0];
+        finding.rest.processes[1] = gap->askers[1];
     }
     /* What may be our own lateness now may be more than that when it goes on. */
     if (check_fail(&tolerance->result, ledger, &finding)) {
@@ -257,7 +229,7 @@ static void count_asking(struct fault_tolerance *tolerance, const struct ledger 
 static void gap_goes_on(struct tolerance_gap *gap, int64_t now_ns)
 {
     gap->before_ns = gap_length(gap, now_ns);
-    gap->since_ns = gap->asking > 0 ? now_ns : TIME_NEVER;
+    gap_count_on(gap, now_ns);
 }
 
 /* A fault changed: what had passed is judged. One that begins or ends starts every count anew. */
@@ -268,7 +240,7 @@ static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledg
         gap_judge(tolerance, ledger, &tolerance->gaps[i]);
     }
     bool was_healthy = tolerance->majority_healthy;
-    tolerance->majority_healthy = majority_is_healthy(ledger);
+    tolerance->majority_healthy = ledger_majority_healthy(ledger);
     count_asking(tolerance, ledger);
     bool goes_on = event->f == HISTORY_FAULT_EFFECT && was_healthy && tolerance->majority_healthy;
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
@@ -285,12 +257,16 @@ static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledg
 
 static void gap_asked(struct tolerance_gap *gap, const struct history_event *event)
 {
-    if (gap->asking == 0) {
-        gap->index = gap->before_ns == 0 ? event->index : gap->index;
-        gap->askers[0] = gap->before_ns == 0 ? event->process : gap->askers[0];
-        gap->since_ns = event->time_ns;
-    }
     gap->asking++;
+    if (gap->asking > 1) {
+        return;
+    }
+    if (gap->before_ns == 0) {
+        gap->index = event->index;
+        gap->askers[0] = event->process;
+        gap->first_ns = event->time_ns;
+    }
+    gap_count_on(gap, event->time_ns);
 }
 
 static void gap_answered(struct tolerance_gap *gap, const struct history_event *event)
@@ -302,8 +278,7 @@ static void gap_answered(struct tolerance_gap *gap, const struct history_event *
         gap_reset(gap, event->time_ns);
         return;
     }
-    gap->before_ns = gap_length(gap, event->time_ns);
-    gap->since_ns = gap->asking > 0 ? event->time_ns : TIME_NEVER;
+    gap_goes_on(gap, event->time_ns);
 }
 
 static void tolerance_acquire(struct fault_tolerance *tolerance, const struct ledger *ledger,
@@ -323,6 +298,19 @@ static void tolerance_acquire(struct fault_tolerance *tolerance, const struct le
     if (counted || event->type == HISTORY_OK) {
         gap->asking += counted ? 0 : 1;
         gap_answered(gap, event);
+    }
+}
+
+/* Those who ask got into each other's way, or out of it. */
+static void tolerance_split(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                            uint32_t resource)
+{
+    struct tolerance_gap *gap = &tolerance->gaps[resource];
+    bool split = gap->asking > 1 && ledger_undecided(ledger, resource);
+    if (split != gap->split) {
+        gap->before_ns = gap_length(gap, ledger->now_ns);
+        gap->split = split;
+        gap_count_on(gap, ledger->now_ns);
     }
 }
 
@@ -368,9 +356,10 @@ static void tolerance_killed(struct fault_tolerance *tolerance, const struct led
                process->open_resource < tolerance->resource_count) {
         struct tolerance_gap *gap = &tolerance->gaps[process->open_resource];
         gap_judge(tolerance, ledger, gap);
-        gap->before_ns = gap_length(gap, event->time_ns);
+        int64_t before_ns = gap_length(gap, event->time_ns);
         count_asking(tolerance, ledger);
-        gap->since_ns = gap->asking > 0 ? event->time_ns : TIME_NEVER;
+        gap->before_ns = before_ns;
+        gap_count_on(gap, event->time_ns);
     }
     *answer_of(tolerance, slot) = TIME_NEVER;
 }
@@ -412,6 +401,11 @@ static void tolerance_step(void *state, const struct ledger *ledger,
     } else if (event->resource < tolerance->resource_count) {
         if (event->kind == HISTORY_OP && event->f == HISTORY_ACQUIRE) {
             tolerance_acquire(tolerance, ledger, event);
+            tolerance_split(tolerance, ledger, event->resource);
+            return;
+        }
+        if (event->kind == HISTORY_NODE) {
+            tolerance_split(tolerance, ledger, event->resource);
             return;
         }
         if (event->kind == HISTORY_OP) {
@@ -485,7 +479,10 @@ const struct check check_fault_tolerance = {
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
              CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_MOVED) | CHECK_BIT(HISTORY_CLIENT_KILLED) |
              CHECK_BIT(HISTORY_FAULT_START) | CHECK_BIT(HISTORY_FAULT_EFFECT) |
-             CHECK_BIT(HISTORY_FAULT_END) | CHECK_BIT(HISTORY_RUN_END),
+             CHECK_BIT(HISTORY_FAULT_END) | CHECK_BIT(HISTORY_RUN_END) |
+             CHECK_BIT(HISTORY_KEY_SET) | CHECK_BIT(HISTORY_KEY_DELETED) |
+             CHECK_BIT(HISTORY_KEY_EXPIRED) | CHECK_BIT(HISTORY_KEY_LOST) |
+             CHECK_BIT(HISTORY_KEY_EVICTED) | CHECK_BIT(HISTORY_KEY_BACK),
     .follows = true,
     .bytes = tolerance_bytes,
     .init = tolerance_init,

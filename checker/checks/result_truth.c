@@ -220,6 +220,7 @@ static void truth_expired(struct result_truth *truth, const struct ledger *ledge
     };
     finding.rest.causes |= CHECK_LATE_KEYS;
     finding.rest.adds_up = false;
+    finding.rest.processes[0] = claim->process;
     truth_violated(truth, ledger, claim, &finding);
 }
 

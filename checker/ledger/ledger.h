@@ -298,6 +298,13 @@ const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
 bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
                     int64_t to_ns);
 
+/* Whether a client is touched by no fault but those that leave it a majority: of nodes themselves,
+ * and of its links to some nodes. */
+bool ledger_client_healthy(const struct ledger *ledger, int32_t process);
+
+/* Whether a majority of nodes is touched by no fault now. */
+bool ledger_majority_healthy(const struct ledger *ledger);
+
 /* Whether any fault was in force since then, or left something behind that stays. */
 bool ledger_any_fault(const struct ledger *ledger, int64_t from_ns);
 
@@ -306,6 +313,12 @@ bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key,
 
 /* Whether keys that expire never, or not within ttl + bound, leave nobody a majority. */
 bool ledger_blocked(const struct ledger *ledger, uint32_t resource);
+
+/* Who has asked for a resource longest, and still does; HISTORY_NOBODY if nobody does. */
+int32_t ledger_asker(const struct ledger *ledger, uint32_t resource);
+
+/* Whether clients that ask for a resource now have keys of it, and none of them a majority. */
+bool ledger_undecided(const struct ledger *ledger, uint32_t resource);
 
 /* Whether a fault of one of these kinds (bits) touched this client in [from, to]. */
 bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t kinds,

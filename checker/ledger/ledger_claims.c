@@ -234,3 +234,18 @@ struct ledger_claim *ledger_claim_take(struct ledger *ledger, uint32_t slot)
     oldest->over_ns = TIME_NEVER;
     return oldest;
 }
+
+int32_t ledger_asker(const struct ledger *ledger, uint32_t resource)
+{
+    const struct ledger_process *longest = NULL;
+    for (uint32_t slot = 0; slot < ledger->process_count; slot++) {
+        const struct ledger_process *process = ledger_process_at(ledger, slot);
+        ASSERT(process->open_index <= ledger->last_index);
+        bool asks = process->open && !process->dead && process->open_f == HISTORY_ACQUIRE &&
+                    process->open_resource == resource;
+        if (asks && (longest == NULL || process->open_index < longest->open_index)) {
+            longest = process;
+        }
+    }
+    return longest != NULL ? longest->process : HISTORY_NOBODY;
+}

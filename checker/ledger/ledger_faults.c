@@ -33,6 +33,45 @@ bool ledger_fault_on_client(const struct ledger_fault *fault, int32_t process)
            fault->process == LEDGER_SEVERAL;
 }
 
+bool ledger_client_healthy(const struct ledger *ledger, int32_t process)
+{
+    uint64_t cut = 0;
+    for (uint32_t i = 0; ledger->faults_active > 0 && i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        if (fault->state != FAULT_ACTIVE) {
+            continue;
+        }
+        bool of_links = fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK) &&
+                        fault->nodes != 0 && fault->links == LINKS_ALL &&
+                        ledger->store_count == ledger->node_count;
+        if (!ledger_fault_on_client(fault, process)) {
+            bool of_nodes =
+                fault->nodes != 0 && ledger_fault_on_node(fault, __builtin_ctzll(fault->nodes));
+            cut |= of_nodes ? fault->nodes : 0;
+        } else if (of_links) {
+            cut |= fault->nodes;
+        } else {
+            return false;
+        }
+    }
+    ASSERT(ledger->node_count > 0);
+    return ledger->node_count - ledger_bits(cut) >= ledger->node_quorum;
+}
+
+bool ledger_majority_healthy(const struct ledger *ledger)
+{
+    int32_t healthy = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        bool touched = false;
+        for (uint32_t i = 0; i < ledger->fault_count; i++) {
+            const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+            touched |= fault->state == FAULT_ACTIVE && ledger_fault_on_node(fault, node);
+        }
+        healthy += touched ? 0 : 1;
+    }
+    return healthy >= ledger->node_quorum;
+}
+
 bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
                     int64_t to_ns)
 {

@@ -249,6 +249,27 @@ bool ledger_blocked(const struct ledger *ledger, uint32_t resource)
     return ledger->node_count > 0 && ledger->node_count - endless < ledger->quorum;
 }
 
+bool ledger_undecided(const struct ledger *ledger, uint32_t resource)
+{
+    ASSERT(resource < ledger->resource_count);
+    int32_t most = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_key *key = ledger_key_at(ledger, node, resource);
+        const struct ledger_process *process = ledger_process(ledger, key->process);
+        if (!key->present || process == NULL || !process->open || process->dead ||
+            process->open_f != HISTORY_ACQUIRE || process->open_resource != resource) {
+            continue;
+        }
+        int32_t same = 0;
+        for (int32_t other = 0; other <= node; other++) {
+            const struct ledger_key *also = ledger_key_at(ledger, other, resource);
+            same += also->present && also->process == key->process ? 1 : 0;
+        }
+        most = same > most ? same : most;
+    }
+    return most > 0 && most < ledger->quorum;
+}
+
 static void key_extended(struct ledger *ledger, struct ledger_key *key,
                          const struct history_event *event)
 {

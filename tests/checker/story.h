@@ -180,6 +180,10 @@ static inline const char *headline(const char *check, const char *lines)
     AT(ms)                                                                                         \
     "'kind':'late','f':'stood-still','cause':'" cause "','numbers':[" #length "000000,0]}"         \
     "\n"
+#define STOOD_STILL_OF(ms, p, length)                                                              \
+    AT(ms)                                                                                         \
+    "'kind':'late','process':" #p                                                                  \
+    ",'f':'stood-still','cause':'scheduler','numbers':[" #length "000000,0]}\n"
 #define GRANT_BETWEEN(ms, p, v, least, end)                                                        \
     OP(ms, p, "ok", "acquire")                                                                     \
     ",'value':'" v "','until':" #end "000000,'until_least':" #least "000000}\n"

@@ -301,3 +301,49 @@ Test(fault_tolerance, links_to_a_minority_excuse_nothing)
     assert_verdict(judge_lines("fault_tolerance", CUT("'nodes':[4,5],'links':'ring'")),
                    VERDICT_PASS);
 }
+
+/* ---- split votes ---- */
+
+#define TWO_ASK ASK(10, 1) ASK(11, 2) SET(12, 1, 1, "a", 1012) SET(13, 2, 2, "b", 1013)
+/* Two that ask took a key each: chance decides who gets the rest, and how late. */
+Test(fault_tolerance, time_in_which_votes_are_split_is_not_counted)
+{
+    assert_verdict(judge_lines("fault_tolerance", HEADER TWO_ASK GRANT(1700, 1, "c", 2600)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER TWO_ASK DELETED(40, 2, 2, "b") GRANT(1700, 1, "c", 2600)),
+                   VERDICT_PASS);
+}
+
+Test(fault_tolerance, clients_that_wait_without_keys_ask_in_vain)
+{
+    struct check_result result = judge_lines(
+        "fault_tolerance", HEADER TWO_ASK DELETED(40, 1, 1, "a") DELETED(41, 2, 2, "b")
+                               GRANT(1700, 1, "c", 2600));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)1661000000); /* 1690 ms but those from 12 to 41 */
+}
+
+/* Who has a majority has no votes to wait for, and who asks alone no rival. */
+Test(fault_tolerance, asker_with_a_majority_or_without_a_rival_is_not_split)
+{
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER ASK(10, 1) ASK(11, 2) SET3(12, 1, "a", 1012)
+                                   SET(13, 4, 2, "b", 1013) GRANT(1700, 1, "a", 2600)),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER ASK(10, 1) SET(12, 1, 1, "a", 1012) GRANT(1700, 1, "a", 2600)),
+                   VERDICT_FAIL);
+}
+
+/* A fault shows what it does while client 2 still asks: client 2's lateness counts. */
+Test(fault_tolerance, whoever_asks_still_when_a_fault_changes_may_have_been_late)
+{
+#define CHANGES_BEHIND(late)                                                                       \
+    HEADER FAULT_OF_NODE(1, 1, "stall", "start", 1) ASK(10, 1) ASK(11, 2) GRANT(12, 1, "a", 20)    \
+        FREE(21, 1) FREED(22, 1) late FAULT_OF_NODE(1700, 1, "stall", "end", 1)                    \
+            GRANT(1800, 2, "b", 2700)
+    assert_verdict(judge_lines("fault_tolerance", CHANGES_BEHIND("")), VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance", CHANGES_BEHIND(STOOD_STILL_OF(900, 2, 400))),
+                   VERDICT_UNKNOWN);
+}

@@ -100,6 +100,20 @@ Test(result_truth, refused_acquire_that_keeps_a_majority_to_its_ttl_fails)
     cr_assert_eq(result.number[0], (int64_t)995000000);
 }
 
+/* Whoever is late refuses late, and its deletions are on their way when the keys run out. */
+Test(result_truth, late_client_that_refuses_as_its_keys_run_out_is_not_blamed)
+{
+#define REFUSES_AT_1000(late)                                                                      \
+    HEADER ASK(1, 1) SET3(5, 1, "a", 1005) REFUSE(1000, 1) late ENDED(1005, 1, "expired", "a",     \
+                                                                     "ttl")                        \
+        ENDED(1005, 2, "expired", "a", "ttl")
+    assert_verdict(judge_lines("result_truth", REFUSES_AT_1000("")), VERDICT_FAIL);
+    assert_verdict(judge_lines("result_truth", REFUSES_AT_1000(STOOD_STILL_OF(1000, 2, 900))),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("result_truth", REFUSES_AT_1000(STOOD_STILL_OF(1000, 1, 900))),
+                   VERDICT_UNKNOWN);
+}
+
 Test(result_truth, without_node_events_nothing_is_judged)
 {
     assert_verdict(judge_lines("result_truth", HEADER ASK(1, 1) GRANT(10, 1, "a", 1000)),

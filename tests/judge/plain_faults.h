@@ -161,19 +161,36 @@ static inline void plain_all_asks(const struct plain_history *h, uint32_t resour
     }
 }
 
-/* Whether somebody alive and healthy is asking behind event `last`. */
-static inline bool plain_asked_for(const struct plain_history *h,
-                                   const struct plain_stretches *faults,
-                                   const struct plain_stretches *asks, size_t last)
+/* How many that are alive and healthy ask behind event `last`. */
+static inline int plain_asked_for(const struct plain_history *h,
+                                  const struct plain_stretches *faults,
+                                  const struct plain_stretches *asks, size_t last)
 {
+    int asking = 0;
     for (size_t i = 0; i < asks->count; i++) {
         const struct plain_stretch *ask = &asks->list[i];
-        if (ask->from <= last && last < ask->to &&
-            plain_healthy(h, faults, h->events[ask->from].process, last)) {
-            return true;
-        }
+        asking += ask->from <= last && last < ask->to &&
+                  plain_healthy(h, faults, h->events[ask->from].process, last);
     }
-    return false;
+    return asking;
+}
+
+/* "Several ask, some of them have keys, and none has a majority": the most that one has. */
+static inline int plain_most_keys(const struct plain_history *h, const struct plain_stretches *asks,
+                                  uint32_t resource, size_t last)
+{
+    int most = 0;
+    for (size_t i = 0; i < asks->count; i++) {
+        const struct plain_stretch *ask = &asks->list[i];
+        int keys = 0;
+        for (int32_t node = 0; ask->from <= last && last < ask->to && node < h->header->node_count;
+             node++) {
+            struct plain_held held = plain_holds(h, last, node, resource);
+            keys += held.there && held.process == h->events[ask->from].process ? 1 : 0;
+        }
+        most = keys > most ? keys : most;
+    }
+    return most;
 }
 
 /* What asking in vain is held against. */
@@ -183,6 +200,15 @@ struct plain_around {
     struct plain_stretches asks;
 };
 
+/* Whether what passes behind event `last` counts: somebody asks, and the votes are not split. */
+static inline bool plain_counts(const struct plain_history *h, const struct plain_around *around,
+                                uint32_t resource, size_t last)
+{
+    int asking = plain_asked_for(h, &around->faults, &around->asks, last);
+    int most = asking > 1 ? plain_most_keys(h, &around->asks, resource, last) : 0;
+    return asking > 0 && (most == 0 || most > h->header->node_count / 2);
+}
+
 /* How long in all somebody asked in vain, between two events that begin the count anew. */
 static inline int64_t plain_vain_ns(const struct plain_history *h,
                                     const struct plain_around *around, uint32_t resource,
@@ -191,7 +217,7 @@ static inline int64_t plain_vain_ns(const struct plain_history *h,
     int64_t vain_ns = 0;
     for (size_t i = from; i < to; i++) {
         int64_t end_ns = h->events[i + 1].time_ns;
-        if (plain_asked_for(h, &around->faults, &around->asks, i)) {
+        if (plain_counts(h, around, resource, i)) {
             int64_t free_ns =
                 plain_free_since(&around->leases, resource, h->events[i].time_ns, end_ns - 1);
             vain_ns = free_ns > h->events[i].time_ns ? 0 : vain_ns; /* it was held meanwhile */

@@ -51,11 +51,11 @@ void adapter_alarm(struct adapter_client *client)
  * On a busy machine a program may not have come to speak: where it, or we ourselves, waited for a
  * processor for a tenth of the time, it is given as much again, a few times.
  */
-static bool adapter_starves(struct adapter_client *client)
+bool adapter_starves(struct adapter_client *client, int64_t period_ns)
 {
     int64_t waited_ns = client->pid > 0 ? lateness_waited(client->pid) : 0;
     waited_ns += lateness_waited_main(getpid()); /* it may wait for what it has started */
-    bool starves = waited_ns - client->waited_ns >= adapter_silence_ns(client) / 10;
+    bool starves = waited_ns - client->waited_ns >= period_ns / 10;
     client->waited_ns = waited_ns;
     return starves && client->starved++ < ADAPTER_STARVES_MAX;
 }
@@ -77,7 +77,7 @@ static bool adapter_silent(struct adapter_client *client, int64_t now_ns)
     struct proxy_signs signs = proxy_signs(proxy, client->index);
     bool tries = signs.connections != client->connections;
     client->connections = signs.connections;
-    if (signs.waits || tries || adapter_starves(client)) {
+    if (signs.waits || tries || adapter_starves(client, adapter_silence_ns(client))) {
         client->alive_ns = now_ns;
         return false;
     }
