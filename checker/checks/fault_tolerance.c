@@ -15,10 +15,10 @@ enum tolerance_reason {
  * Counts, for each resource, how long somebody healthy has been asking in vain while the lock was
  * free: more than ttl + bound of it fails. A fault that begins or ends starts the count anew,
  * because what it left behind may take a ttl to go away; what had passed until then is judged
- * first. Time in which the votes are split between askers is nobody's: it is chance that ends it,
- * and however late a machine is, the more of it there is. Extensions and releases are counted for
- * each client: nobody stands in their way, so that only a fault of the client itself, or of a
- * majority, excuses that they do not come back.
+ * first. Time in which the votes are split between askers is not counted: chance ends it, the later
+ * the busier the machine is. Extensions and releases are counted for each client: nobody stands in
+ * their way, so that only a fault of the client itself, or of a majority, excuses that they do not
+ * come back.
  */
 struct tolerance_gap {
     uint32_t asking;   /* acquires under way by healthy clients */

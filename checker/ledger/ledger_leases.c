@@ -92,8 +92,18 @@ static void step_granted_again(struct ledger *ledger, struct ledger_claim *outer
     ledger_keys_answered(ledger, event, outer);
 }
 
+/* Whether a re-entrant lock may count what this client gave back before and heard no ok for. */
+static bool claim_unsettled(const struct ledger *ledger, const struct history_event *event)
+{
+    const struct ledger_claim *before = ledger_grant(ledger, event->process, event->resource);
+    ASSERT(before == NULL || before->state == CLAIM_GRANTED);
+    return before != NULL && ledger_declares(ledger, DECLARES_REENTRANT) &&
+           before->over == OVER_RELEASED && before->freed_index == 0;
+}
+
 static void step_granted(struct ledger *ledger, uint32_t slot, const struct history_event *event)
 {
+    bool unsettled = claim_unsettled(ledger, event);
     struct ledger_claim *outer = claim_outer(ledger, event);
     ledger_process_at(ledger, slot)->nesting = outer != NULL ? NESTING_INNER : NESTING_NONE;
     if (outer != NULL) {
@@ -120,7 +130,7 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->told = false;
     claim->depth = 0;
     claim->again = false;
-    claim->doubtful = false;
+    claim->doubtful = unsettled;
     claim->renewed = false;
     claim->freed = 0;
     claim->unfreed = 0;

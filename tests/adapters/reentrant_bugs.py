@@ -17,7 +17,7 @@ BUGS = {
     "give-all-at-once": ("The first release of several frees it.", "one-again", "result_truth"),
     "key-one-for-all": ("All resources share one hash.", "one-several-names", "result_truth"),
     "keep-creates": ("An extension counts itself into a hash that is gone.", "one-extend-after-expiry", "result_truth"),
-    "timeout-grants": ("No answer in time counts as a grant.", "one-contention", "result_truth"),
+    "timeout-grants": ("No answer in time counts as a grant.", "one-held-requests", "result_truth"),
 }
 
 UNSEEN = {

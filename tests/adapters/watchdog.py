@@ -51,6 +51,10 @@ class Watchdog:
             value = "locked" if bug("value-constant") else os.urandom(20).hex()
             held, asked = Held(resource, value, ttl / 1000), time.monotonic()
             reply = self.ask(held, ttl)
+            spent = time.monotonic() >= asked + held.ttl_s and not bug("grant-not-looked-at-again")
+            if reply.reply == "OK" and spent:
+                self.delete(held)
+                continue
             if reply.reply == "OK" or (bug("refusal-counts") and reply.done and reply.reply is None):
                 return self.granted(held, asked)
             if bug("error-grants") and isinstance(reply.reply, Refusal):

@@ -182,8 +182,8 @@ static inline const char *headline(const char *check, const char *lines)
     "\n"
 #define STOOD_STILL_OF(ms, p, length)                                                              \
     AT(ms)                                                                                         \
-    "'kind':'late','process':" #p                                                                  \
-    ",'f':'stood-still','cause':'scheduler','numbers':[" #length "000000,0]}\n"
+    "'kind':'late','process':" #p ",'f':'stood-still','cause':'scheduler','numbers':[" #length     \
+    "000000,0]}\n"
 #define GRANT_BETWEEN(ms, p, v, least, end)                                                        \
     OP(ms, p, "ok", "acquire")                                                                     \
     ",'value':'" v "','until':" #end "000000,'until_least':" #least "000000}\n"

@@ -317,9 +317,9 @@ Test(fault_tolerance, time_in_which_votes_are_split_is_not_counted)
 
 Test(fault_tolerance, clients_that_wait_without_keys_ask_in_vain)
 {
-    struct check_result result = judge_lines(
-        "fault_tolerance", HEADER TWO_ASK DELETED(40, 1, 1, "a") DELETED(41, 2, 2, "b")
-                               GRANT(1700, 1, "c", 2600));
+    struct check_result result =
+        judge_lines("fault_tolerance", HEADER TWO_ASK DELETED(40, 1, 1, "a") DELETED(41, 2, 2, "b")
+                                           GRANT(1700, 1, "c", 2600));
     assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
     cr_assert_eq(result.number[0], (int64_t)1661000000); /* 1690 ms but those from 12 to 41 */
 }
@@ -331,8 +331,8 @@ Test(fault_tolerance, asker_with_a_majority_or_without_a_rival_is_not_split)
                                HEADER ASK(10, 1) ASK(11, 2) SET3(12, 1, "a", 1012)
                                    SET(13, 4, 2, "b", 1013) GRANT(1700, 1, "a", 2600)),
                    VERDICT_FAIL);
-    assert_verdict(judge_lines("fault_tolerance",
-                               HEADER ASK(10, 1) SET(12, 1, 1, "a", 1012) GRANT(1700, 1, "a", 2600)),
+    assert_verdict(judge_lines("fault_tolerance", HEADER ASK(10, 1) SET(12, 1, 1, "a", 1012)
+                                                      GRANT(1700, 1, "a", 2600)),
                    VERDICT_FAIL);
 }
 

@@ -104,9 +104,8 @@ Test(result_truth, refused_acquire_that_keeps_a_majority_to_its_ttl_fails)
 Test(result_truth, late_client_that_refuses_as_its_keys_run_out_is_not_blamed)
 {
 #define REFUSES_AT_1000(late)                                                                      \
-    HEADER ASK(1, 1) SET3(5, 1, "a", 1005) REFUSE(1000, 1) late ENDED(1005, 1, "expired", "a",     \
-                                                                     "ttl")                        \
-        ENDED(1005, 2, "expired", "a", "ttl")
+    HEADER ASK(1, 1) SET3(5, 1, "a", 1005) REFUSE(1000, 1)                                         \
+        late ENDED(1005, 1, "expired", "a", "ttl") ENDED(1005, 2, "expired", "a", "ttl")
     assert_verdict(judge_lines("result_truth", REFUSES_AT_1000("")), VERDICT_FAIL);
     assert_verdict(judge_lines("result_truth", REFUSES_AT_1000(STOOD_STILL_OF(1000, 2, 900))),
                    VERDICT_FAIL);
@@ -264,6 +263,19 @@ Test(result_truth, inner_release_that_leaves_the_keys_and_an_outer_one_that_does
     assert_fails(
         judge_lines("result_truth", TWICE_HELD FREE(5, 1) FREED(6, 1) FREE(7, 1) FREED(9, 1)),
         BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
+/* The node answered the first release with an error, or never: the lock may still count it. */
+Test(result_truth, release_behind_one_that_was_not_heard_of_is_not_judged)
+{
+#define GIVEN_TWICE(first)                                                                         \
+    REENTRANT ASK(1, 1) SET3(1, 1, "a", 901) GRANT_OPEN(2, 1, "a") FREE(3, 1) first ASK(5, 1)      \
+        GRANT_OPEN(6, 1, "a") FREE(7, 1) FREED(8, 1)
+    assert_verdict(judge_lines("result_truth", GIVEN_TWICE(UNKNOWN(4, 1, "release"))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth",
+                               GIVEN_TWICE(DELETED3(4, 1, "a") FREED(4, 1) SET3(5, 1, "a", 901))),
+                   VERDICT_FAIL);
 }
 
 /* What it held had run out: the lock counts from one again, and nobody can say which it is. */

@@ -47,10 +47,6 @@ void adapter_alarm(struct adapter_client *client)
     loop_alarm_set(&client->alarm, at_ns);
 }
 
-/*
- * On a busy machine a program may not have come to speak: where it, or we ourselves, waited for a
- * processor for a tenth of the time, it is given as much again, a few times.
- */
 bool adapter_starves(struct adapter_client *client, int64_t period_ns)
 {
     int64_t waited_ns = client->pid > 0 ? lateness_waited(client->pid) : 0;

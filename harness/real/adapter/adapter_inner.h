@@ -195,6 +195,13 @@ static inline bool adapter_stands(const struct adapter_client *client)
 /* Set the alarm to the next thing that this client waits for. */
 void adapter_alarm(struct adapter_client *client);
 
+/*
+ * On a busy machine a program may not have come to do what it was to do within `period_ns`: where
+ * it, or we ourselves, waited for a processor for a tenth of that, it is given as much again, a few
+ * times.
+ */
+bool adapter_starves(struct adapter_client *client, int64_t period_ns);
+
 /* ---- adapter_lines.c ---- */
 
 /* Its output can be read. */

@@ -31,13 +31,15 @@ static bool stop_ask(struct adapter_client *client)
     return hears;
 }
 
-static bool stop_ended(pid_t pid, int64_t deadline_ns)
+static bool stop_ended(struct adapter_client *client, int64_t deadline_ns, int64_t again_ns)
 {
     int status = 0;
-    bool ended = process_ended(pid, &status);
+    bool ended = process_ended(client->pid, &status);
     while (!ended && loop_now_ns() < deadline_ns) {
         stop_wait();
-        ended = process_ended(pid, &status);
+        ended = process_ended(client->pid, &status);
+        bool over = !ended && again_ns > 0 && loop_now_ns() >= deadline_ns;
+        deadline_ns += over && adapter_starves(client, again_ns) ? again_ns : 0;
     }
     return ended;
 }
@@ -70,15 +72,17 @@ static void stop_over(struct adapter_client *client)
     }
 }
 
-/* Those that have not ended by `deadline_ns` are told to, or made to. */
+/* Those that have not ended by `deadline_ns` are told to, or made to. The last time they are given
+ * longer where it is a processor that they wait for. */
 static void stop_await(struct adapter *adapter, int64_t deadline_ns, bool last)
 {
+    int64_t again_ns = last ? ADAPTER_TERM_MS * NS_PER_MS : 0;
     for (int32_t i = 0; i < adapter->count; i++) {
         struct adapter_client *client = &adapter->clients[i];
         if (client->pid <= 0) {
             continue;
         }
-        if (client->hears && stop_ended(client->pid, deadline_ns)) {
+        if (client->hears && stop_ended(client, deadline_ns, again_ns)) {
             stop_over(client);
         } else if (client->hears && !last) {
             (void)kill(-client->pid, SIGTERM);
