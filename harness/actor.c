@@ -115,7 +115,8 @@ static enum actor_stash actor_stands_before(struct actor_call *call, uint32_t lo
                                             const struct lock_event *event)
 {
     bool sends = actor_watches(call, PROBE_BEFORE_SEND);
-    bool majority = actor_watches(call, PROBE_AFTER_MAJORITY) && event->type == LOCK_EVENT_REPLY;
+    bool answer = event->type == LOCK_EVENT_REPLY || event->type == LOCK_EVENT_PUSH;
+    bool majority = actor_watches(call, PROBE_AFTER_MAJORITY) && answer;
     if (!sends && !majority) {
         return ACTOR_STASH_NONE;
     }
@@ -302,8 +303,11 @@ static void actor_take_event(struct actor_call *call)
         actor_client(call, &start);
         return;
     }
-    case ACTOR_EVENT_REPLY: {
-        struct lock_event reply = actor_lock_event(call, LOCK_EVENT_REPLY);
+    case ACTOR_EVENT_REPLY:
+    case ACTOR_EVENT_PUSH: {
+        bool pushed = event->type == ACTOR_EVENT_PUSH;
+        struct lock_event reply =
+            actor_lock_event(call, pushed ? LOCK_EVENT_PUSH : LOCK_EVENT_REPLY);
         reply.node_index = event->node_index;
         reply.reply = event->reply;
         reply.command = event->command;

@@ -22,6 +22,7 @@
 enum actor_event_type {
     ACTOR_EVENT_START,
     ACTOR_EVENT_REPLY,  /* reply to `command` of `resource` from `node` */
+    ACTOR_EVENT_PUSH,   /* what `command` of `resource` asked `node` to be told of */
     ACTOR_EVENT_BROKEN, /* the link to `node` broke */
     ACTOR_EVENT_WAKE,
     ACTOR_EVENT_STORE,
@@ -33,7 +34,7 @@ struct actor_event {
     uint8_t node_index;
     uint8_t store_outcome; /* STORE: enum client_outcome */
     uint8_t store_cause;   /* STORE: enum history_cause */
-    uint32_t lock;         /* REPLY: as its SEND had it */
+    uint32_t lock;         /* REPLY, PUSH: as its SEND had it */
     struct lock_reply reply;
     struct lock_command command;
     int64_t now_ns;

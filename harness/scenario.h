@@ -122,6 +122,8 @@ struct fault {
     int32_t client_first; /* clients concerned: first..last; -1..-1 for none */
     int32_t client_last;
     uint32_t node_mask;    /* nodes concerned: bit i */
+    uint32_t peer_mask;    /* LATENCY, PARTITION of links between nodes: those at the other end; 0:
+                              its links are between clients and nodes */
     uint8_t shape;         /* PARTITION: enum partition_shape; then clients and nodes follow it */
     int64_t amount_ns;     /* CLOCK_JUMP: signed; LATENCY, SLOW, DELAY_COMMAND, FAILOVER lag */
     int64_t jitter_ns;     /* LATENCY, SLOW: up to this much more */
@@ -147,6 +149,15 @@ enum partition_shape {
 /* Whether the fault touches the link between this client and this node. */
 bool fault_touches_link(const struct fault *fault, int32_t node_count, int32_t client,
                         int32_t node);
+
+/* How a fault touches what one node sends to another. */
+enum fault_way {
+    FAULT_WAY_NONE,
+    FAULT_WAY_REQUEST, /* it goes the way of the fault's `from` and `to` ... */
+    FAULT_WAY_REPLY,   /* ... or back */
+};
+
+enum fault_way fault_way_between(const struct fault *fault, int32_t sender, int32_t receiver);
 
 /* Name in the event of a fault's start whom it strikes. */
 void fault_name_targets(const struct fault *fault, struct history_event *start);

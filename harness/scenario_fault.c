@@ -213,6 +213,35 @@ static void fault_parse_sender(struct fault_reading *reading)
     fault->start.client = target.client_first;
 }
 
+/* `from: nodes 1-2`: the links between them and those of `to`, which is all the others. */
+static void fault_parse_peers(struct fault_reading *reading, const struct target *from)
+{
+    struct fault *fault = reading->fault;
+    const struct document *part = fault_part(reading, FAULT_KEY_FROM);
+    const struct document *to = fault_part(reading, FAULT_KEY_TO);
+    const struct server_kind *kind = server_kind_at(reading->scenario->node_kind);
+    uint32_t all = nodes_all(reading->scenario->node_count);
+    fault->client_first = -1;
+    fault->client_last = -1;
+    fault->peer_mask = from->node_mask;
+    fault->node_mask = to == NULL ? all & ~from->node_mask : fault->node_mask;
+    bool both = (fault->node_mask & fault->peer_mask) != 0;
+    if (!server_kind_talks(kind)) {
+        problem_say(reading->problems, part->place,
+                    "%s servers do not speak to each other: \"from\" of %s takes clients; here is "
+                    "%.40s",
+                    kind->name, fault_word(fault), part->word);
+    } else if (both || fault->node_mask == 0) {
+        problem_say(reading->problems, both ? to->place : part->place,
+                    both ? "no node has a link to itself: \"from\" and \"to\" name one of them both"
+                         : "no node is left at the other end; say in \"to\" which");
+    } else {
+        return;
+    }
+    fault->peer_mask = 0;
+    reading->bad = true;
+}
+
 /* Ends of links: as `from` and `to` say, else as named in `on`, else all. */
 static void fault_parse_links(struct fault_reading *reading)
 {
@@ -220,6 +249,8 @@ static void fault_parse_links(struct fault_reading *reading)
     int32_t client_count = reading->scenario->client_count;
     bool counts = fault_is((enum fault_kind)fault->kind, FAULT_OF_COMMAND) &&
                   trigger_is_command(&fault->start);
+    bool of_commands = fault_is((enum fault_kind)fault->kind, FAULT_OF_COMMAND);
+    struct target from = {-1, -1, 0};
     struct target target;
     if (counts && fault_part(reading, FAULT_KEY_FROM) != NULL) {
         fault_parse_sender(reading);
@@ -228,9 +259,11 @@ static void fault_parse_links(struct fault_reading *reading)
     fault->client_first = named ? fault->start.client : 0;
     fault->client_last = named ? fault->start.client : client_count - 1;
     if (!counts && fault_part(reading, FAULT_KEY_FROM) != NULL &&
-        fault_parse_target(reading, FAULT_KEY_FROM, FAULT_ON_CLIENT, &target)) {
-        fault->client_first = target.client_first;
-        fault->client_last = target.client_last;
+        fault_parse_target(reading, FAULT_KEY_FROM,
+                           FAULT_ON_CLIENT | (of_commands ? 0 : FAULT_ON_NODE), &from) &&
+        from.node_mask == 0) {
+        fault->client_first = from.client_first;
+        fault->client_last = from.client_last;
     }
     named = fault->shape == SHAPE_LINKS && fault->start.node != SCENARIO_ANY;
     fault->node_mask = named ? 1u << fault->start.node : nodes_all(reading->scenario->node_count);
@@ -242,6 +275,9 @@ static void fault_parse_links(struct fault_reading *reading)
             reading->bad = true;
         }
         fault->node_mask = target.node_mask;
+    }
+    if (from.node_mask != 0) {
+        fault_parse_peers(reading, &from);
     }
 }
 

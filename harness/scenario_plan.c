@@ -133,8 +133,8 @@ bool fault_touches_link(const struct fault *fault, int32_t node_count, int32_t c
     ASSERT(node < node_count);
     switch ((enum partition_shape)fault->shape) {
     case SHAPE_LINKS:
-        return fault->client_first <= client && client <= fault->client_last &&
-               (fault->node_mask >> node & 1) != 0;
+        return fault->peer_mask == 0 && fault->client_first <= client &&
+               client <= fault->client_last && (fault->node_mask >> node & 1) != 0;
     case SHAPE_RING:
         return history_links_cut(LINKS_RING, node_count, client, node);
     case SHAPE_BRIDGE:
@@ -145,6 +145,17 @@ bool fault_touches_link(const struct fault *fault, int32_t node_count, int32_t c
         break; /* a plan has none of them */
     }
     UNREACHABLE();
+}
+
+enum fault_way fault_way_between(const struct fault *fault, int32_t sender, int32_t receiver)
+{
+    ASSERT(sender >= 0 && sender != receiver);
+    ASSERT((fault->peer_mask & fault->node_mask) == 0 || fault->peer_mask == 0);
+    if ((fault->peer_mask >> sender & 1) != 0 && (fault->node_mask >> receiver & 1) != 0) {
+        return FAULT_WAY_REQUEST;
+    }
+    bool back = (fault->node_mask >> sender & 1) != 0 && (fault->peer_mask >> receiver & 1) != 0;
+    return back ? FAULT_WAY_REPLY : FAULT_WAY_NONE;
 }
 
 int64_t fault_asked(const struct fault *fault)
@@ -188,6 +199,7 @@ void fault_name_targets(const struct fault *fault, struct history_event *start)
         start->clients[0] = fault->client_first;
         start->clients[1] = fault->client_last;
     }
+    start->peers = fault->peer_mask;
     if (start->node == HISTORY_NO_NODE) {
         start->nodes = fault->node_mask;
     }

@@ -108,7 +108,11 @@ static void fault_target_print(const struct scenario *scenario, const struct fau
         return; /* `on` says it all */
     }
     fault_separate(text, "from");
-    target_print_clients(fault->client_first, fault->client_last, scenario->client_count, text);
+    if (fault->peer_mask != 0) {
+        target_print_nodes(fault->peer_mask, scenario->node_count, text);
+    } else {
+        target_print_clients(fault->client_first, fault->client_last, scenario->client_count, text);
+    }
     fault_separate(text, "to");
     target_print_nodes(fault->node_mask, scenario->node_count, text);
 }

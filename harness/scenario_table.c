@@ -164,8 +164,9 @@ const struct scenario_key fault_keys[FAULT_KEYS] = {
                           KEY_TARGET, NO_FIELD, 0, 0, 0, NULL},
     [FAULT_KEY_SHAPE] = {"shape", "which links are cut, by name", "links", KEY_WORD,
                          FAULT_FIELD(shape), 0, 0, SHAPE_LINKS, shape_words},
-    [FAULT_KEY_FROM] = {"from", "the clients at one end of the links", "all clients", KEY_TARGET,
-                        NO_FIELD, 0, 0, 0, NULL},
+    [FAULT_KEY_FROM] =
+        {"from", "the clients at one end of the links, or nodes where they speak to each other",
+         "all clients", KEY_TARGET, NO_FIELD, 0, 0, 0, NULL},
     [FAULT_KEY_TO] = {"to", "the nodes at the other end", "all nodes", KEY_TARGET, NO_FIELD, 0, 0,
                       0, NULL},
     [FAULT_KEY_COMMAND] = {"command", "which commands", "the one named in `on`, else every command",

@@ -169,7 +169,7 @@ bool history_fault_names_node(const struct history_event *start, int32_t node)
 {
     ASSERT(start->kind == HISTORY_FAULT);
     ASSERT(node >= 0 && node < HISTORY_NODES_MAX);
-    return start->node == node || (start->nodes >> node & 1) != 0;
+    return start->node == node || ((start->nodes | start->peers) >> node & 1) != 0;
 }
 
 enum history_kind history_f_kind(enum history_f f)

@@ -334,11 +334,13 @@ struct history_event {
        node, and these are 0. */
     int32_t clients[2]; /* first and last */
     uint64_t nodes;     /* bit n */
+    /* ... of links between nodes: those at their one end, while node and nodes are at the other. */
+    uint64_t peers;
 };
 
 /* Whoever hashes or compares events may take their bytes. */
 _Static_assert(sizeof(struct history_event) == 8 * sizeof(uint8_t) + HISTORY_COMMAND_BYTES + 4 * 4 +
-                                                   2 * HISTORY_VALUE_BYTES + 2 * 4 + 14 * 8,
+                                                   2 * HISTORY_VALUE_BYTES + 2 * 4 + 15 * 8,
                "no padding");
 
 /* Less than this nobody measures: a recorder that stood still for longer says so (HISTORY_LATE). */

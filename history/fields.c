@@ -100,6 +100,11 @@ const struct history_field history_event_fields[] = {
     {"nodes", FIELD_MEMBERS, .doc = "of a fault of several nodes: which", .may = FAULT,
      EVENT(nodes), .max = HISTORY_NODES_MAX,
      .problem = "a node below 1, beyond 64 or for the second time"},
+    {"peers", FIELD_MEMBERS,
+     .doc = "of a fault of links between nodes: those at their one end; `node` or `nodes` are at "
+            "the other",
+     .may = FAULT, EVENT(peers), .max = HISTORY_NODES_MAX,
+     .problem = "a node below 1, beyond 64 or for the second time"},
     {"links", FIELD_WORD, .doc = "of a fault of links: the shape of the cut", .may = FAULT,
      EVENT(links), .vocabulary = &history_link_shapes,
      .problem = "links other than ring or bridge"},

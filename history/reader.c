@@ -323,7 +323,9 @@ static struct result reader_counts(const struct history_reader *reader,
                                    const struct history_event *event, struct text *why)
 {
     const struct history_header *header = &reader->parse.header;
-    int32_t node = event->nodes != 0 ? 63 - __builtin_clzll(event->nodes) : event->node;
+    uint64_t nodes = event->nodes | event->peers;
+    int32_t node = nodes != 0 ? 63 - __builtin_clzll(nodes) : -1;
+    node = event->node > node ? event->node : node;
     if (header->node_count > 0 && node >= header->node_count) {
         return history_parse_error(&reader->parse, ERROR_SCHEMA, why,
                                    "node %d, but the header counts %d", node + 1,

@@ -15,11 +15,13 @@
 #include "base/text.h"
 #include "servers/address.h"
 #include "servers/server.h"
+#include "servers/wire.h"
 
 enum {
     SERVER_WORDS_MAX = 64,
     SERVER_WORD_BYTES = 8192, /* of all words together */
     SERVER_PATH_BYTES = 512,
+    SERVER_PEER_PORTS_MAX = 2,
 };
 
 /* One node's server, as its kind sees it. */
@@ -33,10 +35,24 @@ struct server_process {
     const char *program;   /* NULL: launch->program, from the path */
     const char *directory; /* its own: it is there, and empty before the first start */
     const char *log_path;
-    struct address address; /* where it listens */
-    int talk_fd;            /* the kind's own, kept between its calls; -1: none. Closed with it */
+    struct address address;                    /* where it listens */
+    uint16_t peer_port[SERVER_PEER_PORTS_MAX]; /* ... to its fellows */
+    /* Where it finds node j: peers[port * node_count + j]; its own: where the others find it (one
+     * door), or its own port. NULL: it speaks to nobody. */
+    const uint16_t *peers;
+    int talk_fd; /* the kind's own, kept between its calls; -1: none. Closed with it */
     uint32_t
         talk_awaited; /* bytes of an answer that are still to come there; 0: nothing is asked */
+};
+
+#define SERVER_PEER_NOBODY UINT32_MAX
+
+/* A connection to a node's `port` for its fellows: by whom, where that is known. */
+struct server_greeting {
+    uint32_t node_count;
+    uint32_t node;         /* to whom */
+    uint32_t port;         /* 0.. */
+    const uint16_t *doors; /* of this port: where `from` finds `to`: from * node_count + to */
 };
 
 /* A command line, made by server_word. */
@@ -55,6 +71,29 @@ struct server_held {
     bool present;
     struct lock_value owner;
     int64_t until_ms; /* since 1970, by its clock */
+};
+
+/*
+ * How its nodes speak to each other. Each link between two of them goes through a proxy, so that
+ * faults can strike it: a node is told where to find the others, and that is the proxies.
+ *
+ *     node 1 --peers[1]--> [ proxy 1-2 ] --> node 2's peer_port     (doors: one a pair)
+ *     nodes 1, 3 --door--> [ proxies 1-2, 3-2 ] --> node 2          (one_door: `greeting` says who)
+ */
+struct server_peers {
+    uint8_t ports; /* that a node has for its fellows; 0: they come where clients come */
+
+    /* All must know a node by one address: who speaks is seen in what it says first. */
+    bool one_door;
+
+    /*
+     * What one node says first on a connection to another's port: MORE until there is enough of it
+     * (`bytes` grow), then MESSAGE; BROKEN: it is nobody's. May change what is said, not its
+     * length. one_door: sets `from`; SERVER_PEER_NOBODY passes as from the node itself, where no
+     * fault strikes. NULL, where each pair has its own door: nothing is looked at.
+     */
+    enum wire_cut (*greeting)(const struct server_greeting *greeting, char *data, size_t bytes,
+                              uint32_t *from);
 };
 
 struct server_launch {
@@ -88,6 +127,9 @@ struct server_launch {
     void (*furnish)(const struct server_process *process, struct server_words *words,
                     struct text *input);
 
+    /* NULL: its nodes do not speak to each other. */
+    const struct server_peers *peers;
+
     /* Before each start: the files that it needs. */
     struct result (*prepare)(struct server_process *process, struct text *why);
 
@@ -98,7 +140,8 @@ struct server_launch {
     uint8_t (*differs)(const struct server_process *process);
 
     /* Would it carry out a client's command now? It must not wait for long: what it asked it may
-     * leave asked until the next look, on talk_fd. */
+     * leave asked until the next look, on talk_fd. What nodes tell each other passes between two
+     * looks, not while one lasts. */
     bool (*alive)(struct server_process *process);
 
     /* Tell it to end in the clean way; its end is waited for. NULL: SIGTERM. */

@@ -97,6 +97,18 @@ enum server_stop {
     SERVER_STOP_POWER,  /* what was synced, and `kept` of the writes after it */
 };
 
+/*
+ * What one node tells another. The links between nodes keep order and lose nothing while they are
+ * up; one that breaks loses what was under way.
+ */
+struct server_message {
+    uint32_t from;
+    uint32_t to;
+    uint32_t kind; /* the model's own, as are these: */
+    uint32_t index;
+    int64_t number[4];
+};
+
 /* What a model may see of the world and tell it, while it is being asked. */
 struct server_door {
     int64_t true_ns;
@@ -111,6 +123,12 @@ struct server_door {
                    uint64_t event);
     /* Which of `bound` outcomes a race inside the service has: the nth of that node. */
     uint64_t (*draw)(struct server_door *door, uint32_t node, uint32_t nth, uint64_t bound);
+    /* Tell another node something; it hears of it after a while, or never. */
+    void (*send)(struct server_door *door, const struct server_message *message);
+    /* Would something that one node tells another get through now? */
+    bool (*reaches)(const struct server_door *door, uint32_t from, uint32_t to);
+    /* Tell a client, unasked, more about a command that it sent (LOCK_EVENT_PUSH). */
+    void (*push)(struct server_door *door, const struct server_ask *ask, struct lock_reply reply);
     /* A node refused a command because of the fault that makes it refuse. */
     void (*refused)(struct server_door *door, uint32_t node);
 };
@@ -122,12 +140,21 @@ struct server_model {
     size_t (*bytes)(const struct server_shape *shape);
     uint32_t (*wakes)(const struct server_shape *shape); /* how many numbers it wakes by */
     void (*init)(void *state, const struct server_shape *shape);
+    /* The run begins, at time 0: what goes on by itself is armed. NULL: nothing does. */
+    void (*begin)(void *state, struct server_door *door);
     void (*ask)(void *state, const struct server_ask *ask, struct server_door *door);
     void (*wake)(void *state, uint32_t wake, struct server_door *door);
     /* A node's clock was bent: what hangs on it is due at another time. */
     void (*bent)(void *state, uint32_t node, struct server_door *door);
     /* A node stopped running for a while, or runs again. NULL: nobody but its clients notices. */
     void (*froze)(void *state, uint32_t node, bool frozen, struct server_door *door);
+    /* Only where its nodes speak to each other, else NULL, all three: lint refuses faults of the
+     * links between them then. A node hears what another told it; NULL where they never do, ... */
+    void (*hear)(void *state, const struct server_message *message, struct server_door *door);
+    /* ... the link between two broke, or is up again; NULL: nobody but their messages notices; */
+    void (*link)(void *state, uint32_t a, uint32_t b, bool up, struct server_door *door);
+    /* ... and who reaches whom has changed (door->reaches). NULL: nobody looks. */
+    void (*reach)(void *state, struct server_door *door);
     /* How many writes a power cut now could lose. */
     uint32_t (*unsynced)(void *state, uint32_t node, struct server_door *door);
     /* Give how many keys were lost. */
@@ -160,6 +187,9 @@ struct server_kind {
 
 /* The number of the kind that understands this dialect. */
 size_t server_kind_of(const struct lock_dialect *dialect);
+
+/* Whether its nodes speak to each other, so that faults can strike the links between them. */
+bool server_kind_talks(const struct server_kind *kind);
 
 /* Whether a fault of a sort that not every kind knows can strike it. */
 bool server_kind_has(const struct server_kind *kind, enum fault_kind fault);

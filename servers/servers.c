@@ -57,6 +57,15 @@ struct history_event server_command_event(const struct lock_dialect *dialect,
     return event;
 }
 
+bool server_kind_talks(const struct server_kind *kind)
+{
+    const struct server_model *model = kind->model;
+    if (model != NULL) {
+        return model->hear != NULL || model->reach != NULL;
+    }
+    return kind->launch != NULL && kind->launch->peers != NULL;
+}
+
 bool server_kind_has(const struct server_kind *kind, enum fault_kind fault)
 {
     const struct server_model *model = kind->model;

@@ -164,6 +164,11 @@ static void put_targets(const struct telling *telling, const struct history_even
                  event->clients[1] + 1);
         before = " and ";
     }
+    if (event->peers != 0) {
+        text_add(text, " between ");
+        put_nodes(text, event->peers);
+        before = " and ";
+    }
     if (event->node != HISTORY_NO_NODE) {
         text_add(text, "%snode %" PRId32, before, event->node + 1);
     } else if (event->nodes != 0) {

@@ -157,6 +157,14 @@ static int64_t fault_lingers_ns(const struct ledger *ledger, const struct ledger
     return lingers_ns;
 }
 
+/* Of nodes that do not reach each other the fewer are cut off: the others go on without them. */
+static uint64_t nodes_cut_off(const struct history_event *event)
+{
+    uint64_t one = event->node == HISTORY_NO_NODE ? 0 : UINT64_C(1) << event->node;
+    uint64_t nodes = event->nodes | one;
+    return ledger_bits(event->peers) < ledger_bits(nodes) ? event->peers : nodes;
+}
+
 void ledger_step_fault(struct ledger *ledger, const struct history_event *event)
 {
     if (event->fault < 0 || (uint32_t)event->fault >= ledger->fault_count) {
@@ -171,8 +179,9 @@ void ledger_step_fault(struct ledger *ledger, const struct history_event *event)
         bool other = fault->process != HISTORY_NOBODY && fault->process != event->process;
         fault->process = other ? LEDGER_SEVERAL : event->process;
     }
-    fault->nodes |= event->node == HISTORY_NO_NODE ? 0 : UINT64_C(1) << event->node;
-    fault->nodes |= event->nodes;
+    bool one = event->node != HISTORY_NO_NODE && event->peers == 0;
+    fault->nodes |= one ? UINT64_C(1) << event->node : 0;
+    fault->nodes |= event->peers == 0 ? event->nodes : nodes_cut_off(event);
     fault->links = event->f == HISTORY_FAULT_START ? event->links : fault->links;
     if (event->clients[1] > event->clients[0]) {
         fault->first = event->clients[0];

@@ -322,9 +322,11 @@ void sim_actor_reply(struct sim *sim, uint32_t link, const struct sim_message *m
     uint32_t client = sim->links[link].client;
     struct actor_event event;
     memset(&event, 0, sizeof event);
-    event.type = message->kind == SIM_BROKEN ? ACTOR_EVENT_BROKEN : ACTOR_EVENT_REPLY;
+    event.type = message->kind == SIM_BROKEN ? ACTOR_EVENT_BROKEN
+                 : message->kind == SIM_PUSH ? ACTOR_EVENT_PUSH
+                                             : ACTOR_EVENT_REPLY;
     event.node_index = (uint8_t)(sim->links[link].node);
-    if (message->kind == SIM_REPLY) {
+    if (message->kind != SIM_BROKEN) {
         event.lock = message->lock;
         event.reply = message->reply;
         event.command = message->command;

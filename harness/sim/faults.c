@@ -168,7 +168,9 @@ static void fault_begin(struct sim *sim, uint32_t k)
     world->begun_ns[k] = world->now_ns;
     world->seen[k] = 0;
     world->in_force[fault->kind] |= (uint64_t)1 << k;
-    if (fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK)) {
+    if (fault->peer_mask != 0) {
+        sim_peers_cut(sim, k);
+    } else if (fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK)) {
         fault_cut_links(sim, k);
     } else {
         fault_for_each(sim, k, fault_strike_client, fault_strike_node);
@@ -181,7 +183,9 @@ static void fault_end(struct sim *sim, uint32_t k)
     struct sim_world *world = sim->world;
     world->active &= ~((uint64_t)1 << k);
     world->in_force[fault->kind] &= ~((uint64_t)1 << k);
-    if (fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK)) {
+    if (fault->peer_mask != 0) {
+        sim_peers_heal(sim, k);
+    } else if (fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK)) {
         fault_mend_links(sim, k);
     } else {
         fault_for_each(sim, k, fault_spare_client, fault_spare_node);

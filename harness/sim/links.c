@@ -117,8 +117,9 @@ void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *co
     }
 }
 
-void sim_link_answer(struct sim *sim, const struct server_ask *ask, struct lock_reply reply,
-                     uint64_t event)
+/* What a node says to a client about a command of its. */
+static void sim_link_say(struct sim *sim, const struct server_ask *ask, enum sim_message_kind kind,
+                         struct lock_reply reply, uint64_t event)
 {
     uint32_t link = sim_link_of(sim, ask->client, ask->node);
     if (sim->links[link].state != SIM_LINK_UP || sim->links[link].breaks != ask->connection) {
@@ -132,7 +133,7 @@ void sim_link_answer(struct sim *sim, const struct server_ask *ask, struct lock_
     if (message == NULL) {
         return;
     }
-    message->kind = SIM_REPLY;
+    message->kind = (uint8_t)kind;
     message->lock = ask->lock;
     message->event = event;
     message->reply = reply;
@@ -143,6 +144,17 @@ void sim_link_answer(struct sim *sim, const struct server_ask *ask, struct lock_
         queue->last_ns = last_ns;
         sim_queue_arm(sim, queue, sim_link_slot(sim, link, SIM_REPLIES));
     }
+}
+
+void sim_link_answer(struct sim *sim, const struct server_ask *ask, struct lock_reply reply,
+                     uint64_t event)
+{
+    sim_link_say(sim, ask, SIM_REPLY, reply, event);
+}
+
+void sim_link_push(struct sim *sim, const struct server_ask *ask, struct lock_reply reply)
+{
+    sim_link_say(sim, ask, SIM_PUSH, reply, SIM_NO_EVENT);
 }
 
 void sim_node_unstall(struct sim *sim, uint32_t node)

@@ -25,9 +25,9 @@ void sim_node_init(struct sim *sim, uint32_t index)
 
 /* ---- what the model tells -------------------------------------------------------------------- */
 
-static struct sim *sim_behind(struct server_door *door)
+static struct sim *sim_behind(const struct server_door *door)
 {
-    return (struct sim *)(void *)((char *)door - offsetof(struct sim, door));
+    return (struct sim *)(void *)((char *)(uintptr_t)door - offsetof(struct sim, door));
 }
 
 static uint64_t door_record(struct server_door *door, struct history_event *event)
@@ -72,6 +72,22 @@ static uint64_t door_draw(struct server_door *door, uint32_t node, uint32_t nth,
     return sim_choose(sim_behind(door), &key, bound);
 }
 
+static void door_send(struct server_door *door, const struct server_message *message)
+{
+    sim_peer_send(sim_behind(door), message);
+}
+
+static bool door_reaches(const struct server_door *door, uint32_t from, uint32_t to)
+{
+    return sim_peer_reaches(sim_behind(door), from, to);
+}
+
+static void door_push(struct server_door *door, const struct server_ask *ask,
+                      struct lock_reply reply)
+{
+    sim_link_push(sim_behind(door), ask, reply);
+}
+
 static void door_refused(struct server_door *door, uint32_t node)
 {
     sim_node_seen(sim_behind(door), node, FAULT_REFUSE_WRITES);
@@ -85,10 +101,16 @@ void sim_service_init(struct sim *sim)
         .arm = door_arm,
         .answer = door_answer,
         .draw = door_draw,
+        .send = door_send,
+        .reaches = door_reaches,
+        .push = door_push,
         .refused = door_refused,
     };
     sim->answered = NULL;
     sim->kind->model->init(sim->service, &sim->shape);
+    if (sim->kind->model->begin != NULL) {
+        sim_model(sim)->begin(sim->service, &sim->door);
+    }
 }
 
 void sim_service_pop(struct sim *sim, uint32_t wake)
@@ -173,6 +195,7 @@ uint32_t sim_node_stop(struct sim *sim, const struct server_turn *turn, enum ser
     node->up = false;
     uint32_t lost = sim_model(sim)->stop(sim->service, turn, how, kept, &sim->door);
     sim_node_disconnect(sim, turn->node);
+    sim_peers_turn(sim, turn->node);
     sim_node_rearm(sim, turn->node);
     return lost;
 }
@@ -183,6 +206,7 @@ void sim_node_start(struct sim *sim, const struct server_turn *turn)
     ASSERT(!node->up);
     node->up = true;
     sim_model(sim)->start(sim->service, turn, &sim->door);
+    sim_peers_turn(sim, turn->node);
     sim_node_links_retry(sim, turn->node);
 }
 

@@ -104,9 +104,10 @@ static void sim_shape(struct sim *sim, const struct plan *plan)
     sim->resource_count = (uint32_t)scenario->resource_count;
     sim->link_count = sim->actor_count * sim->node_count;
     sim->lane_count = sim->link_count < SIM_LANES_MAX ? sim->link_count : SIM_LANES_MAX;
+    sim->kind = server_kind_at(scenario->node_kind);
+    sim->peer_count = server_kind_talks(sim->kind) ? sim->node_count * sim->node_count : 0;
     sim->message_max = SIM_MESSAGES_MIN + sim->link_count * SIM_MESSAGES_PER_LINK;
     sim->dialect = lock_algorithm_at(scenario->lock.algorithm)->dialect;
-    sim->kind = server_kind_at(scenario->node_kind);
     sim->shape = (struct server_shape){
         .dialect = sim->dialect,
         .node_count = sim->node_count,
@@ -127,7 +128,8 @@ static void sim_shape(struct sim *sim, const struct plan *plan)
     slots->links = slots->stores + sim->actor_count;
     slots->lanes = slots->links + 3 * sim->link_count;
     slots->wakings = slots->lanes + sim->lane_count;
-    slots->count = slots->wakings + sim->kind->model->wakes(&sim->shape);
+    slots->peers = slots->wakings + sim->kind->model->wakes(&sim->shape);
+    slots->count = slots->peers + sim->peer_count;
 }
 
 /* Give the next `bytes` of the block to a part. */
@@ -141,12 +143,13 @@ static char *sim_part(const struct sim *sim, size_t *used, size_t bytes)
 
 static size_t sim_block_bytes(const struct sim *sim)
 {
-    size_t parts = 13; /* each may be padded */
+    size_t parts = 14; /* each may be padded */
     return 16 * parts + sizeof(struct sim_world) + sizeof(struct schedule) +
            heap_bytes(sim->slots.count) + sim->slots.count * sizeof(uint32_t) +
            sim->actor_count * sim->actor_stride + sim->node_count * sizeof(struct sim_node) +
            sim->node_count * sizeof(struct server_node) + sim->kind->model->bytes(&sim->shape) +
            sim->link_count * sizeof(struct sim_link) + sim->lane_count * sizeof(struct sim_lane) +
+           sim->peer_count * sizeof(struct sim_peer) +
            sim->resource_count * sizeof(struct store_cell) + sim->extra_bytes +
            sim->message_max * sizeof(struct sim_message);
 }
@@ -164,6 +167,7 @@ static void sim_lay_out(struct sim *sim)
     sim->service = sim_part(sim, &used, sim->kind->model->bytes(&sim->shape));
     sim->links = (void *)sim_part(sim, &used, sim->link_count * sizeof(struct sim_link));
     sim->lanes = (void *)sim_part(sim, &used, sim->lane_count * sizeof(struct sim_lane));
+    sim->peers = (void *)sim_part(sim, &used, sim->peer_count * sizeof(struct sim_peer));
     sim->store = (void *)sim_part(sim, &used, sim->resource_count * sizeof(struct store_cell));
     sim->extra = sim_part(sim, &used, sim->extra_bytes);
     sim->messages = (void *)sim_part(sim, &used, sim->message_max * sizeof(struct sim_message));
@@ -259,8 +263,9 @@ void sim_reset(struct sim *sim, const struct plan *plan)
     for (uint32_t node = 0; node < sim->node_count; node++) {
         sim_node_init(sim, node);
     }
-    sim_service_init(sim);
     sim_links_init(sim);
+    sim_peers_init(sim);
+    sim_service_init(sim);
     for (uint32_t client = 0; client < sim->actor_count; client++) {
         sim_actor_init(sim, client);
     }
@@ -341,6 +346,8 @@ static void sim_pop(struct sim *sim, uint32_t slot)
     const struct sim_slots *slots = &sim->slots;
     if (slot == 0) {
         sim_world_pop(sim);
+    } else if (slot >= slots->peers) {
+        sim_peer_pop(sim, slot - slots->peers);
     } else if (slot >= slots->wakings) {
         sim_service_pop(sim, slot - slots->wakings);
     } else if (slot >= slots->lanes) {

@@ -4,7 +4,8 @@
  *     struct sim      what never changes during a run: the plan, where each part of the block is
  *     block           everything that does change: no pointers, copied as a whole
  *
- *       world | schedule | heap | ties | actors | nodes | links | lanes | store | extra | messages
+ *       world | schedule | heap | ties | actors | nodes | links | lanes | peers | store | extra |
+ * messages
  */
 #ifndef HARNESS_SIM_STATE_H
 #define HARNESS_SIM_STATE_H
@@ -59,7 +60,13 @@ struct sim_world {
     uint32_t message_used;             /* messages that were ever taken: the rest is untouched */
 };
 
-enum sim_message_kind { SIM_REQUEST, SIM_REPLY, SIM_BROKEN };
+enum sim_message_kind {
+    SIM_REQUEST,
+    SIM_REPLY,
+    SIM_PUSH, /* what was asked for earlier */
+    SIM_BROKEN,
+    SIM_TOLD, /* by one node to another */
+};
 
 struct sim_message {
     int64_t at_ns; /* when it arrives; TIME_NEVER while a stalled node keeps it */
@@ -69,8 +76,13 @@ struct sim_message {
     bool seen;       /* its arrival was shown to the schedule */
     int64_t sent_ns; /* of a request */
     uint64_t event;  /* reply: number of the event that tells of the command, or SIM_NO_EVENT */
-    struct lock_reply reply;
-    struct lock_command command;
+    union {
+        struct {
+            struct lock_reply reply;
+            struct lock_command command;
+        };
+        struct server_message told; /* TOLD */
+    };
 };
 
 /* One direction of one connection: what was sent first arrives first. */
@@ -108,6 +120,13 @@ struct sim_link {
 struct sim_lane {
     struct sim_queue queue;
     uint32_t link; /* SIM_NONE: free */
+};
+
+/* What goes from one node to another; of the two between a pair, the first stands for the link. */
+struct sim_peer {
+    struct sim_queue queue;
+    bool down;
+    bool dropped; /* a partition made some of it vanish */
 };
 
 enum sim_store_state { SIM_STORE_IDLE, SIM_STORE_SENT, SIM_STORE_ANSWERED };
@@ -174,6 +193,7 @@ struct sim_slots {
     uint32_t links;   /* + 3 * link + direction, or 2: connect */
     uint32_t lanes;   /* + lane */
     uint32_t wakings; /* + number of the service's wake */
+    uint32_t peers;   /* + from * node_count + to */
     uint32_t count;
 };
 
@@ -189,6 +209,7 @@ struct sim {
     uint32_t resource_count;
     uint32_t link_count;
     uint32_t lane_count;
+    uint32_t peer_count; /* 0 where nodes do not speak to each other */
     uint32_t message_max;
     struct server_shape shape;
     struct sim_slots slots;
@@ -208,6 +229,7 @@ struct sim {
     void *service;              /* the model's state */
     struct sim_link *links;
     struct sim_lane *lanes;
+    struct sim_peer *peers; /* from * node_count + to */
     struct store_cell *store;
     char *extra;
     struct sim_message *messages;
@@ -371,6 +393,8 @@ void sim_link_send(struct sim *sim, uint32_t link, const struct lock_command *co
 /* A node answers a command that it was asked before; the connection may be gone by now. */
 void sim_link_answer(struct sim *sim, const struct server_ask *ask, struct lock_reply reply,
                      uint64_t event);
+/* A node tells a client more about a command that it answered. */
+void sim_link_push(struct sim *sim, const struct server_ask *ask, struct lock_reply reply);
 void sim_link_pop_reply(struct sim *sim, uint32_t link);
 void sim_link_pop_connect(struct sim *sim, uint32_t link);
 
@@ -424,6 +448,20 @@ uint32_t sim_node_stop(struct sim *sim, const struct server_turn *turn, enum ser
                        uint32_t kept);
 void sim_node_start(struct sim *sim, const struct server_turn *turn);
 uint32_t sim_node_promote(struct sim *sim, const struct server_turn *turn, int64_t lag_ns);
+
+/* ---- peers.c: links between nodes -------------------------------------------------------------
+ */
+
+void sim_peers_init(struct sim *sim);
+void sim_peer_send(struct sim *sim, const struct server_message *told);
+/* Would something that one tells the other get through now? */
+bool sim_peer_reaches(const struct sim *sim, uint32_t from, uint32_t to);
+void sim_peer_pop(struct sim *sim, uint32_t pair);
+/* A node went, came, or runs again: its links do what follows from it. */
+void sim_peers_turn(struct sim *sim, uint32_t node);
+/* A fault of links between nodes begins, or ends. */
+void sim_peers_cut(struct sim *sim, uint32_t k);
+void sim_peers_heal(struct sim *sim, uint32_t k);
 
 /* ---- faults.c -------------------------------------------------------------------------------- */
 

@@ -124,6 +124,7 @@ static void node_froze(struct sim *sim, uint32_t index, bool frozen)
     if (sim_model(sim)->froze != NULL) {
         sim_model(sim)->froze(sim->service, index, frozen, &sim->door);
     }
+    sim_peers_turn(sim, index);
 }
 
 static void node_pause(struct sim *sim, uint32_t k, uint32_t index)

@@ -206,7 +206,7 @@ static void on_replied(void *context, const struct lock_answer *answer)
         return; /* it was given back meanwhile */
     }
     struct lock_event event;
-    event.type = LOCK_EVENT_REPLY;
+    event.type = answer->pushed ? LOCK_EVENT_PUSH : LOCK_EVENT_REPLY;
     event.node_index = (uint8_t)answer->node_index;
     event.reply = answer->reply;
     event.command = answer->command;

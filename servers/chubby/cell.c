@@ -68,7 +68,7 @@ static int64_t clock_of_master(const struct cell *cell, const struct server_door
 
 static bool master_serves(const struct cell *cell)
 {
-    return cell->master != CELL_NOBODY && (cell->away >> cell->master & 1) == 0;
+    return cell->master != CELL_NOBODY && ((cell->away | cell->cut) >> cell->master & 1) == 0;
 }
 
 /* A quarter of the lease before the end that its client knows. */
@@ -310,7 +310,7 @@ static void cell_release(struct cell *cell, const struct server_ask *ask, struct
 static void cell_ask(void *state, const struct server_ask *ask, struct server_door *door)
 {
     struct cell *cell = state;
-    if (ask->node != cell->master) {
+    if (ask->node != cell->master || !master_serves(cell)) { /* without a majority: nobody's */
         answer(door, ask, LOCK_REPLY_ERROR, 0, SERVER_NO_EVENT);
         return;
     }
@@ -337,7 +337,7 @@ static void cell_ask(void *state, const struct server_ask *ask, struct server_do
 
 static bool majority_is_there(const struct cell *cell)
 {
-    uint32_t away = (uint32_t)__builtin_popcountll(cell->away);
+    uint32_t away = (uint32_t)__builtin_popcountll(cell->away | cell->cut);
     return cell->node_count - away >= lock_quorum(cell->node_count);
 }
 
@@ -357,7 +357,7 @@ static void master_elected(struct cell *cell, struct server_door *door)
     uint32_t node = cell->before;
     do {
         node = (node + 1) % cell->node_count;
-    } while ((cell->away >> node & 1) != 0);
+    } while (((cell->away | cell->cut) >> node & 1) != 0);
     cell->master = node;
     for (uint32_t i = 0; i < cell->resource_count; i++) {
         struct cell_lock *lock = &cell->locks[i];
@@ -421,6 +421,24 @@ static void cell_froze(void *state, uint32_t node, bool frozen, struct server_do
     member_turned(state, node, frozen, door);
 }
 
+/* Whoever its links leave no majority is cut off from the others, and does nothing without them. */
+static void cell_reach(void *state, struct server_door *door)
+{
+    struct cell *cell = state;
+    for (uint32_t node = 0; node < cell->node_count; node++) {
+        uint32_t company = cell->node_count;
+        for (uint32_t other = 0; other < cell->node_count; other++) {
+            bool run = ((cell->away >> node | cell->away >> other) & 1) == 0 && other != node;
+            company -=
+                run && !(door->reaches(door, node, other) && door->reaches(door, other, node));
+        }
+        if ((company < lock_quorum(cell->node_count)) != ((cell->cut >> node & 1) != 0)) {
+            cell->cut ^= UINT64_C(1) << node;
+            member_turned(cell, node, (cell->away >> node & 1) != 0, door);
+        }
+    }
+}
+
 /* What was answered stands in the logs of a majority. */
 static uint32_t cell_unsynced(void *state, uint32_t node, struct server_door *door)
 {
@@ -456,6 +474,7 @@ static const struct server_model model = {
     .wake = cell_wake,
     .bent = cell_bent,
     .froze = cell_froze,
+    .reach = cell_reach,
     .unsynced = cell_unsynced,
     .stop = cell_stop,
     .start = cell_start,

@@ -14,8 +14,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { ASKED = 64 };
+
+struct toy_asked {
+    struct lock_command command;
+    uint64_t tag;
+};
+
 struct toy_connection {
     int fd;
+    uint32_t asked_count;
+    struct toy_asked asked[ASKED]; /* the last of them: what may still be told of them */
     size_t out_count;
     size_t in_count;
     char out[16384];
@@ -72,6 +81,8 @@ static bool add(void *of, const struct lock_request *request)
                  request->resource, (int)sizeof hex, hex, ttl);
     bool fits = length > 0 && (size_t)length < room;
     connection->out_count += fits ? (size_t)length : 0;
+    connection->asked[connection->asked_count % ASKED].command = *request->command;
+    connection->asked[connection->asked_count++ % ASKED].tag = request->tag;
     return fits;
 }
 
@@ -99,6 +110,25 @@ static bool read_it(void *of)
     return got > 0 || (got < 0 && errno == EAGAIN);
 }
 
+/* "free VALUE\n": what was refused may be asked for again. */
+static bool is_push(const struct toy_connection *connection, struct connection_said *said)
+{
+    struct lock_value value;
+    if (memcmp(connection->in, "free ", 5) != 0 ||
+        !lock_value_parse(connection->in + 5, LOCK_VALUE_HEX_BYTES, &value)) {
+        return false;
+    }
+    for (uint32_t i = connection->asked_count; i-- > 0 && i + ASKED >= connection->asked_count;) {
+        const struct toy_asked *last = &connection->asked[i % ASKED];
+        if (memcmp(&last->command.value, &value, sizeof value) == 0) {
+            said->command = last->command;
+            said->tag = last->tag;
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum connection_next next_of(void *of, const struct lock_command *asked,
                                     struct connection_said *said)
 {
@@ -109,8 +139,12 @@ static enum connection_next next_of(void *of, const struct lock_command *asked,
     }
     size_t bytes = (size_t)(end - connection->in) + 1;
     said->reply.type = connection->in[0] == 'y' ? LOCK_REPLY_YES : LOCK_REPLY_NO;
+    bool pushed = is_push(connection, said);
     connection->in_count -= bytes;
     memmove(connection->in, connection->in + bytes, connection->in_count);
+    if (pushed) {
+        return CONNECTION_PUSH;
+    }
     return asked != NULL ? CONNECTION_REPLY : CONNECTION_GARBAGE;
 }
 

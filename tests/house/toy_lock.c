@@ -1,4 +1,4 @@
-/* toy_lock.c: a lock of one toy server: ask, keep until it is over, give back. */
+/* toy_lock.c: a lock of a toy server: ask, and again when told that it is free; give back. */
 #include "lockcore/toy/toy.h"
 
 #include "base/assert.h"
@@ -33,7 +33,7 @@ static void ask(struct lock *lock, uint32_t kind, int64_t now_ns, struct lock_ef
                                    .attempt = lock->attempt,
                                    .value = lock->value,
                                    .ttl_ms = kind == TOY_TAKE ? lock_ttl_ms(&lock->config) : 0};
-    lock_send(lock, 0, &command, effects);
+    lock_send(lock, (uint32_t)lock->config.node_count - 1, &command, effects);
 }
 
 static void end(struct lock *lock, enum lock_told told, enum lock_reason reason,
@@ -52,6 +52,9 @@ static void answered(struct lock *lock, const struct lock_event *event, bool yes
         return;
     }
     int64_t until_ns = lock->start_ns + lock->config.ttl_ns - lock->config.ttl_ns / 50;
+    if (!yes && event->now_ns < lock->deadline_ns) {
+        return; /* we are told when it is free */
+    }
     if (!yes || until_ns <= event->now_ns) {
         end(lock, LOCK_TOLD_REFUSED, LOCK_REASON_NO_QUORUM, effects);
         return;
@@ -91,6 +94,9 @@ static void step(struct lock *lock, const struct lock_event *event, struct lock_
         (void)lock_tell(effects, LOCK_TOLD_NOT_EXTENDED, LOCK_REASON_NONE, &lock->value);
     } else if (event->type == LOCK_EVENT_REPLY && ours) {
         answered(lock, event, event->reply.type == LOCK_REPLY_YES, effects);
+    } else if (event->type == LOCK_EVENT_PUSH && ours && lock->state == LOCK_STATE_ACQUIRING) {
+        lock->start_ns = event->now_ns;
+        ask(lock, TOY_TAKE, event->now_ns, effects);
     } else if (event->type == LOCK_EVENT_TIMER) {
         timer(lock, event, effects);
     }
@@ -114,7 +120,7 @@ const struct lock_algorithm algorithm_toy = {
     .about = "one toy server",
     .source = "a test",
     .nodes_min = 1,
-    .nodes_max = 1,
+    .nodes_max = 2,
     .reply_words = 1,
     .dialect = &toy_dialect,
     .moves = moves,

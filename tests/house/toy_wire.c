@@ -46,6 +46,7 @@ static enum wire_cut reply_of(void *stream, const char *data, size_t bytes,
     (void)stream;
     (void)asked;
     enum wire_cut cut = line_of(data, bytes, &reply->bytes);
+    reply->unasked = cut == WIRE_CUT_MESSAGE && data[0] == 'f'; /* "free VALUE\n" */
     reply->reply.type = cut == WIRE_CUT_MESSAGE && data[0] == 'y' ? LOCK_REPLY_YES : LOCK_REPLY_NO;
     return cut;
 }

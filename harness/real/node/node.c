@@ -43,17 +43,30 @@ struct address node_address(const struct node *node)
 }
 
 /* A port of the kernel's choice, kept by a socket that is bound and never listens. */
-static struct result node_reserve_port(struct node *node, struct text *why)
+static struct result node_reserve_port(const struct node *node, struct address address, int *fd,
+                                       struct text *why)
 {
     int one = 1;
-    struct sockaddr_in address = address_socket(node_address(node));
-    node->port_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (node->port_fd < 0 ||
-        setsockopt(node->port_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
-        bind(node->port_fd, (const struct sockaddr *)&address, sizeof address) != 0) {
+    struct sockaddr_in socket_address = address_socket(address);
+    *fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
+        bind(*fd, (const struct sockaddr *)&socket_address, sizeof socket_address) != 0) {
         return node_refused(node, "no free port", why);
     }
+    return RESULT_OK;
+}
+
+/* Where clients come to, and where its fellows do. */
+static struct result node_reserve_ports(struct node *node, struct text *why)
+{
+    TRY(node_reserve_port(node, node_address(node), &node->port_fd, why));
     node->port = address_of(node->port_fd).port;
+    node->peer_port[0] = (uint16_t)node->port;
+    uint8_t ports = node->launch->peers != NULL ? node->launch->peers->ports : 0;
+    for (uint8_t i = 0; i < ports; i++) {
+        TRY(node_reserve_port(node, address_local(0), &node->peer_fd[i], why));
+        node->peer_port[i] = address_of(node->peer_fd[i]).port;
+    }
     return RESULT_OK;
 }
 
@@ -100,6 +113,7 @@ static void node_show(struct node *node)
         .address = node_address(node),
         .talk_fd = -1,
     };
+    memcpy(node->server.peer_port, node->peer_port, sizeof node->peer_port);
 }
 
 struct result node_init(struct node *node, const struct node_options *options, struct text *why)
@@ -107,6 +121,9 @@ struct result node_init(struct node *node, const struct node_options *options, s
     memset(node, 0, sizeof *node);
     node->options = *options;
     node->port_fd = -1;
+    for (int i = 0; i < SERVER_PEER_PORTS_MAX; i++) {
+        node->peer_fd[i] = -1;
+    }
     node->server.talk_fd = -1;
     node->launch = server_kind_at(options->kind)->launch;
     ASSERT(node->launch != NULL);
@@ -130,7 +147,7 @@ struct result node_init(struct node *node, const struct node_options *options, s
     if (options->fake_clock) {
         TRY(node_map_clock(node, why));
     }
-    TRY(node_reserve_port(node, why));
+    TRY(node_reserve_ports(node, why));
     node_show(node);
     return RESULT_OK;
 }
@@ -416,5 +433,11 @@ void node_release(struct node *node)
     if (node->port_fd >= 0) {
         (void)close(node->port_fd);
         node->port_fd = -1;
+    }
+    for (int i = 0; i < SERVER_PEER_PORTS_MAX; i++) {
+        if (node->peer_fd[i] >= 0) {
+            (void)close(node->peer_fd[i]);
+            node->peer_fd[i] = -1;
+        }
     }
 }

@@ -47,8 +47,10 @@ struct node {
     uint8_t state; /* enum node_state */
     bool furnished;
     int port;
-    int port_fd; /* bound, never listening */
-    pid_t pid;   /* 0 while DOWN */
+    int port_fd;                        /* bound, never listening */
+    int peer_fd[SERVER_PEER_PORTS_MAX]; /* the same of those that its fellows come to; -1: none */
+    uint16_t peer_port[SERVER_PEER_PORTS_MAX];
+    pid_t pid; /* 0 while DOWN */
     const struct server_launch *launch;
     struct server_process server; /* as its kind sees it */
     struct clock_page *clock;     /* owned mapping; NULL without fake_clock */

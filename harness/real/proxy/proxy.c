@@ -52,11 +52,23 @@ void proxy_wake_at(struct proxy *proxy, int64_t due_ns)
     }
 }
 
+/* What is told of keys by time alone. */
+static void proxy_keys_time(struct proxy *proxy)
+{
+    if (proxy->options.keys != NULL) {
+        keys_time(proxy->options.keys, proxy->now_ns);
+        proxy_wake_at(proxy, keys_next_ns(proxy->options.keys));
+    }
+}
+
 /* Hear of what replies wait for, let those pass that are explained, and ask about the others. */
 static void proxy_hear(struct proxy *proxy)
 {
     struct keys *keys = proxy->options.keys;
     uint64_t nodes = 0;
+    if (keys == NULL) {
+        return;
+    }
     for (struct proxy_connection *c = proxy->waiting; c != NULL; c = c->waiting_next) {
         nodes |= (uint64_t)1 << c->link->node;
     }
@@ -108,8 +120,7 @@ static void proxy_turn(struct loop_watch *watch)
             break; /* what came meanwhile wakes the loop again */
         }
     }
-    keys_time(proxy->options.keys, proxy->now_ns);
-    proxy_wake_at(proxy, keys_next_ns(proxy->options.keys));
+    proxy_keys_time(proxy);
 }
 
 static void connection_tick(struct proxy_connection *connection)
@@ -144,8 +155,7 @@ static void proxy_tick(struct loop_alarm *alarm)
     proxy_hear(proxy);
     pipe_flush_all(proxy);
     connection_free_dead(proxy);
-    keys_time(proxy->options.keys, proxy->now_ns);
-    proxy_wake_at(proxy, keys_next_ns(proxy->options.keys));
+    proxy_keys_time(proxy);
 }
 
 /* Every link may need a few descriptors: ask for as many as we may have. */
@@ -165,9 +175,30 @@ static void proxy_init_links(struct proxy *proxy)
         link->proxy = proxy;
         link->client = (int32_t)i / proxy->options.node_count;
         link->node = (int32_t)i % proxy->options.node_count;
+        /* Between nodes there is none to itself, but where all come by one door it is that. */
+        bool itself = link->client % proxy->options.node_count == link->node;
+        link->door = proxy->peers == NULL || itself == proxy->peers->one_door;
         link->listener_fd = -1;
         link->guard_fd = -1;
         link->stream = random_stream_at("link", i, proxy->options.seed);
+    }
+}
+
+/* Between nodes: where each finds the others. */
+static void proxy_number_doors(struct proxy *proxy)
+{
+    if (proxy->peers == NULL) {
+        return;
+    }
+    int32_t nodes = proxy->options.node_count;
+    for (uint32_t i = 0; i < proxy->link_count; i++) {
+        const struct proxy_link *link = &proxy->links[i];
+        int32_t port = link->client / nodes;
+        const struct proxy_link *door =
+            &proxy->links[(port * nodes + link->node) * nodes + link->node];
+        proxy->doors[i] = link->door               ? link->port
+                          : proxy->peers->one_door ? door->port
+                                                   : link_address(link).port;
     }
 }
 
@@ -179,8 +210,11 @@ static struct result proxy_open(struct proxy *proxy, uv_loop_t *loop, struct tex
         return result_error(ERROR_ENVIRONMENT);
     }
     for (uint32_t i = 0; i < proxy->link_count; i++) {
-        TRY(link_listen(&proxy->links[i], why));
+        if (proxy->links[i].door) {
+            TRY(link_listen(&proxy->links[i], why));
+        }
     }
+    proxy_number_doors(proxy);
     TRY(loop_alarm_init(&proxy->alarm, loop, proxy_tick, proxy, why));
     proxy->watch.context = proxy;
     struct result result = loop_watch_init(&proxy->watch, loop, proxy->epoll_fd, proxy_turn, why);
@@ -221,28 +255,37 @@ struct result proxy_start(uv_loop_t *loop, const struct proxy_options *options,
 {
     ASSERT(options->client_count > 0);
     ASSERT(options->node_count > 0);
-    ASSERT(options->keys != NULL);
+    ASSERT((options->keys == NULL) != (options->peer_ports == NULL));
+    bool between = options->peer_ports != NULL;
     uint32_t links = (uint32_t)options->client_count * (uint32_t)options->node_count;
     size_t bytes = sizeof(struct proxy) + links * sizeof(struct proxy_link);
     struct proxy *proxy = memory_resize(NULL, bytes);
     size_t nodes = (size_t)options->node_count;
-    struct address *addresses = memory_resize(NULL, nodes * sizeof *addresses);
+    size_t places = between ? (size_t)options->client_count : nodes;
+    struct address *addresses = memory_resize(NULL, places * sizeof *addresses);
+    uint16_t *doors = memory_resize(NULL, links * sizeof *doors);
     struct proxy_tap *taps = memory_resize(NULL, nodes * sizeof *taps);
-    if (proxy == NULL || addresses == NULL || taps == NULL) {
+    if (proxy == NULL || addresses == NULL || taps == NULL || doors == NULL) {
         memory_release(proxy);
+        memory_release(doors);
         memory_release(addresses);
         memory_release(taps);
         text_add(why, "no memory for %u proxies", links);
         return result_error(ERROR_LIMIT);
     }
     memset(proxy, 0, bytes);
-    memset(addresses, 0, nodes * sizeof *addresses);
+    for (size_t i = 0; i < places; i++) {
+        addresses[i] = between ? address_local(options->peer_ports[i]) : (struct address){.ip = 0};
+    }
     for (size_t i = 0; i < nodes; i++) {
         taps[i] = (struct proxy_tap){{SOURCE_TAP}, proxy, (int32_t)i};
     }
     proxy->options = *options;
-    proxy->wire = server_kind_at(options->kind)->wire;
+    const struct server_kind *kind = server_kind_at(options->kind);
+    proxy->peers = between ? kind->launch->peers : NULL;
+    proxy->wire = between ? &wire_between : kind->wire;
     ASSERT(proxy->wire != NULL);
+    proxy->doors = doors;
     proxy->node_address = addresses;
     proxy->taps = taps;
     proxy->link_count = links;
@@ -272,6 +315,7 @@ void proxy_free(struct proxy *proxy)
     if (proxy != NULL) {
         memory_release(proxy->node_address);
         memory_release(proxy->taps);
+        memory_release(proxy->doors);
         memory_release(proxy);
     }
 }
@@ -281,6 +325,14 @@ uint16_t proxy_port(const struct proxy *proxy, int32_t client, int32_t node)
     ASSERT(client >= 0 && client < proxy->options.client_count);
     ASSERT(node >= 0 && node < proxy->options.node_count);
     return proxy->links[client * proxy->options.node_count + node].port;
+}
+
+const uint16_t *proxy_doors(const struct proxy *proxy, uint32_t port)
+{
+    ASSERT(proxy->peers != NULL);
+    uint32_t nodes = (uint32_t)proxy->options.node_count;
+    ASSERT((port + 1) * nodes <= (uint32_t)proxy->options.client_count);
+    return &proxy->doors[(size_t)port * nodes * nodes];
 }
 
 void proxy_node_set(struct proxy *proxy, int32_t node, struct address address)

@@ -16,6 +16,9 @@
  * A connection that loses its client is kept towards the node until every command that was
  * forwarded is answered, so that keys.h sees all that was applied.
  *
+ * The links between nodes have proxies of their own, a second struct proxy that has no keys: it
+ * reads nothing but what nodes say first, and passes bytes as they come.
+ *
  * Life: proxy_start; proxy_node_set for each node; then callbacks come from inside the loop until
  * proxy_stop; a turn of the loop; proxy_free. All of it in the loop's thread. A callback may call
  * any function here but proxy_stop.
@@ -28,7 +31,7 @@
 #include "harness/real/keys/keys.h"
 #include "harness/real/process/loop.h"
 #include "harness/scenario.h"
-#include "servers/wire.h"
+#include "servers/launch.h"
 
 struct proxy;
 
@@ -75,7 +78,10 @@ struct proxy_options {
     int32_t client_count; /* of all that speak to nodes, the auditor included */
     int32_t node_count;
     uint8_t kind;      /* of servers/kinds.h: whose wire it is */
-    struct keys *keys; /* kept; told everything that passes */
+    struct keys *keys; /* kept; told everything that passes; NULL: links between nodes, */
+    /* ... which listen to each other there: port * node_count + node; kept. client_count is then
+     * nodes times ports: sender i speaks to the others' port i / node_count. */
+    const uint16_t *peer_ports;
     struct proxy_callbacks callbacks;
     uint64_t seed; /* for jitter */
 };
@@ -92,6 +98,9 @@ void proxy_free(struct proxy *proxy);
 
 /* The port that `client` must connect to for `node`; the same for the whole run. */
 uint16_t proxy_port(const struct proxy *proxy, int32_t client, int32_t node);
+
+/* Between nodes: where node `from` finds the port of node `to`: doors[from * node_count + to]. */
+const uint16_t *proxy_doors(const struct proxy *proxy, uint32_t port);
 
 /*
  * Where the node listens; again after a restart at another address. Where keys.h watches
@@ -126,8 +135,9 @@ struct proxy_fault {
 };
 
 /*
- * Begin fault `index` on the links with links[client * node_count + node] != 0. Borrowed for the
- * call. `index` must not be active.
+ * Begin fault `index` on the links with links[client * node_count + node] != FAULT_WAY_NONE; with
+ * FAULT_WAY_REPLY what it does to requests is done to replies, and the other way round. Borrowed
+ * for the call. `index` must not be active.
  */
 void proxy_fault_begin(struct proxy *proxy, uint32_t index, const struct proxy_fault *fault,
                        const uint8_t *links);

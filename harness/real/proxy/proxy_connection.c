@@ -51,8 +51,10 @@ static bool link_open(struct proxy_link *link)
 struct result link_listen(struct proxy_link *link, struct text *why)
 {
     if (!link_open(link)) {
-        text_add(why, "cannot listen on 127.0.0.1 for client %d and node %d: %s", link->client + 1,
-                 link->node + 1, strerror(errno));
+        bool between = link->proxy->peers != NULL;
+        int32_t speaker = between ? link->client % link->proxy->options.node_count : link->client;
+        text_add(why, "cannot listen on 127.0.0.1 for %s %d and node %d: %s",
+                 between ? "node" : "client", speaker + 1, link->node + 1, strerror(errno));
         return result_error(ERROR_ENVIRONMENT);
     }
     return RESULT_OK;
@@ -71,7 +73,7 @@ void link_refuse(struct proxy_link *link)
 
 void link_admit(struct proxy_link *link)
 {
-    if (link->listener_fd >= 0) {
+    if (link->listener_fd >= 0 || !link->door) {
         return;
     }
     /* The port is ours all the time: only a lack of descriptors could prevent this. */
@@ -80,6 +82,12 @@ void link_admit(struct proxy_link *link)
         (void)close(link->guard_fd);
         link->guard_fd = -1;
     }
+}
+
+struct address link_address(const struct proxy_link *link)
+{
+    int32_t port = link->proxy->peers != NULL ? link->client / link->proxy->options.node_count : 0;
+    return link->proxy->node_address[port * link->proxy->options.node_count + link->node];
 }
 
 /* ---- a connection's end ---- */
@@ -258,7 +266,7 @@ static struct keys_channel *channel_open(const struct proxy_link *link, int node
         .node = link->node,
         .client = link->client,
         .own_port = named ? ntohs(address.sin_port) : 0,
-        .node_address = link->proxy->node_address[link->node],
+        .node_address = link_address(link),
     };
     return keys_channel_open(link->proxy->options.keys, &route);
 }
@@ -267,7 +275,7 @@ static struct keys_channel *channel_open(const struct proxy_link *link, int node
 static int node_connect(const struct proxy_link *link)
 {
     int on = 1;
-    struct sockaddr_in address = address_socket(link->proxy->node_address[link->node]);
+    struct sockaddr_in address = address_socket(link_address(link));
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return -1;
@@ -311,10 +319,12 @@ static void link_connect(struct proxy_link *link, int client_fd)
     link->connections = connection;
     link->proxy->counts.connections++;
     link->connected++;
-    connection->password = link->proxy->node_address[link->node].password;
+    connection->password = link_address(link).password;
     connection->node_fd = node_connect(link);
-    connection->channel = connection->node_fd >= 0 ? channel_open(link, connection->node_fd) : NULL;
-    if (connection->channel == NULL ||
+    bool read = link->proxy->options.keys != NULL;
+    connection->channel =
+        connection->node_fd >= 0 && read ? channel_open(link, connection->node_fd) : NULL;
+    if (connection->node_fd < 0 || (read && connection->channel == NULL) ||
         !connection_watch(connection, connection->node_fd, &connection->node_source)) {
         connection->reply.broken = true;
         connection_node_gone(connection);
@@ -332,7 +342,8 @@ void link_accept(struct proxy_link *link)
         if (fd < 0) {
             return;
         }
-        if (peer_is_ours(fd)) {
+        /* Where there is no password nothing is opened to whoever comes. */
+        if (link->proxy->peers != NULL || peer_is_ours(fd)) {
             link_connect(link, fd);
         } else {
             (void)close(fd);

@@ -13,6 +13,12 @@ static inline uint32_t faults_next(uint64_t *faults)
     return index;
 }
 
+/* The direction of a link as a fault of it names it. */
+static uint8_t fault_direction(const struct proxy_link *link, uint32_t index, uint8_t direction)
+{
+    return (link->back >> index & 1) != 0 ? DIRECTION_BOTH & ~direction : direction;
+}
+
 static bool fault_holds(const struct proxy_fault *fault, uint8_t direction)
 {
     if (fault->kind == FAULT_STALL) {
@@ -33,9 +39,11 @@ struct proxy_rules proxy_rules_of(const struct proxy_link *link, uint8_t directi
     struct proxy_rules rules = {false, false};
     uint64_t faults = link->faults;
     while (faults != 0) {
-        const struct proxy_fault *fault = &link->proxy->faults[faults_next(&faults)].fault;
-        rules.holds = rules.holds || fault_holds(fault, direction);
-        rules.drops = rules.drops || fault_drops(fault, direction);
+        uint32_t index = faults_next(&faults);
+        const struct proxy_fault *fault = &link->proxy->faults[index].fault;
+        uint8_t way = fault_direction(link, index, direction);
+        rules.holds = rules.holds || fault_holds(fault, way);
+        rules.drops = rules.drops || fault_drops(fault, way);
     }
     return rules;
 }
@@ -58,8 +66,10 @@ int64_t proxy_latency_due(struct proxy_link *link, uint8_t direction, int64_t no
     int64_t wait_ns = 0;
     uint64_t faults = link->faults;
     while (faults != 0) {
-        struct proxy_fault_state *state = &link->proxy->faults[faults_next(&faults)];
-        if (state->fault.kind == FAULT_LATENCY && (state->fault.direction & direction) != 0) {
+        uint32_t index = faults_next(&faults);
+        struct proxy_fault_state *state = &link->proxy->faults[index];
+        if (state->fault.kind == FAULT_LATENCY &&
+            (state->fault.direction & fault_direction(link, index, direction)) != 0) {
             state->effect.messages_late++;
             wait_ns += fault_draw(link, state);
         }
@@ -116,7 +126,7 @@ void proxy_count_held(struct proxy_link *link, uint8_t direction, struct proxy_m
     while (faults != 0) {
         uint32_t index = faults_next(&faults);
         struct proxy_fault_state *state = &link->proxy->faults[index];
-        if (fault_holds(&state->fault, direction)) {
+        if (fault_holds(&state->fault, fault_direction(link, index, direction))) {
             state->effect.messages_held++;
             state->effect.bytes_held += mark->bytes;
             mark->counted |= (uint64_t)1 << index;
@@ -128,8 +138,9 @@ void proxy_count_dropped(struct proxy_link *link, uint8_t direction, uint32_t by
 {
     uint64_t faults = link->faults;
     while (faults != 0) {
-        struct proxy_fault_state *state = &link->proxy->faults[faults_next(&faults)];
-        if (fault_drops(&state->fault, direction)) {
+        uint32_t index = faults_next(&faults);
+        struct proxy_fault_state *state = &link->proxy->faults[index];
+        if (fault_drops(&state->fault, fault_direction(link, index, direction))) {
             state->effect.messages_dropped++;
             state->effect.bytes_dropped += bytes;
         }
@@ -193,10 +204,11 @@ void proxy_fault_begin(struct proxy *proxy, uint32_t index, const struct proxy_f
         fault->kind == FAULT_PARTITION && (fault->mode == MODE_REFUSE || fault->mode == MODE_RESET);
     for (uint32_t i = 0; i < proxy->link_count; i++) {
         struct proxy_link *link = &proxy->links[i];
-        if (links[i] == 0) {
+        if (links[i] == FAULT_WAY_NONE) {
             continue;
         }
         link->faults |= (uint64_t)1 << index;
+        link->back |= (uint64_t)(links[i] == FAULT_WAY_REPLY) << index;
         if (cuts && fault->mode == MODE_REFUSE) {
             link_refuse(link);
         }
@@ -207,7 +219,7 @@ void proxy_fault_begin(struct proxy *proxy, uint32_t index, const struct proxy_f
     }
 }
 
-static bool link_still_refused(const struct proxy_link *link)
+bool link_refused(const struct proxy_link *link)
 {
     uint64_t faults = link->faults;
     while (faults != 0) {
@@ -247,8 +259,8 @@ void proxy_fault_end(struct proxy *proxy, uint32_t index)
             continue;
         }
         link->faults &= ~((uint64_t)1 << index);
-        if (fault->kind == FAULT_PARTITION && fault->mode == MODE_REFUSE &&
-            !link_still_refused(link)) {
+        link->back &= ~((uint64_t)1 << index);
+        if (fault->kind == FAULT_PARTITION && fault->mode == MODE_REFUSE && !link_refused(link)) {
             link_admit(link);
         }
         if (fault->kind == FAULT_PARTITION && fault->mode == MODE_DROP) {

@@ -5,6 +5,7 @@
  *     proxy_fault.c       faults on links and what they did
  *     proxy_connection.c  listeners; a connection's beginning and end
  *     proxy_pipe.c        bytes in, whole messages out: one direction of a connection
+ *     proxy_between.c     links between nodes: who speaks, and that nothing else is read of it
  *     proxy_message.c     whole messages: commands under way, and what callbacks say of them
  */
 #ifndef HARNESS_REAL_PROXY_INNER_H
@@ -77,6 +78,7 @@ struct proxy_connection {
     bool connected;
     const char *password;   /* of the node; NULL: it has none */
     uint32_t password_owed; /* bytes of the node's answer to it that no client may see */
+    bool greeted;           /* between nodes: it is known who speaks */
     bool opaque;            /* subscribed: replies do not answer commands any more */
     bool dead;              /* to be freed after the turn */
     struct proxy_pipe request;
@@ -102,7 +104,9 @@ struct proxy_link {
     struct proxy_source source; /* of the listener */
     struct proxy *proxy;
     struct proxy_connection *connections;
-    uint64_t faults; /* bit i: fault i is active here */
+    uint64_t faults; /* bit i: fault i is active here, ... */
+    uint64_t back;   /* ... and strikes requests where it names replies */
+    bool door;       /* it has a listener */
     int32_t client;
     int32_t node;
     int listener_fd; /* -1 while refused */
@@ -125,8 +129,10 @@ struct proxy {
     int epoll_fd;
     struct loop_watch watch;
     struct loop_alarm alarm;
-    int64_t now_ns; /* of this turn */
-    struct address *node_address;
+    int64_t now_ns;                   /* of this turn */
+    const struct server_peers *peers; /* between nodes; else NULL */
+    uint16_t *doors;                  /* owned; between nodes: see proxy_doors */
+    struct address *node_address;     /* between nodes: port * node_count + node */
     struct proxy_connection *dead;    /* to be freed */
     struct proxy_connection *flush;   /* to be written to at the end of the turn */
     struct proxy_connection *waiting; /* with replies that the node has to explain */
@@ -141,6 +147,13 @@ struct proxy {
 
 /* Look at everything that waits at this time, or earlier. */
 void proxy_wake_at(struct proxy *proxy, int64_t due_ns);
+
+/* ---- proxy_between.c ---- */
+
+/* Bytes are messages, as they come. */
+extern const struct server_wire wire_between;
+/* The first of them say who speaks: then the connection goes on as that one's link's. */
+enum wire_cut between_greeted(struct proxy_connection *connection);
 
 /* ---- proxy_fault.c ---- */
 
@@ -167,7 +180,10 @@ void proxy_count_answer(struct proxy *proxy, const struct proxy_answer *answer,
 
 MUST_USE struct result link_listen(struct proxy_link *link, struct text *why);
 void link_accept(struct proxy_link *link);
+/* Where its node listens. */
+struct address link_address(const struct proxy_link *link);
 /* REFUSE begins or ends. The port stays ours. */
+bool link_refused(const struct proxy_link *link);
 void link_refuse(struct proxy_link *link);
 void link_admit(struct proxy_link *link);
 /* RST towards the client; what waits is dropped; the node's side stays until all is answered. */

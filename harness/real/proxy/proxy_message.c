@@ -250,7 +250,7 @@ bool reply_message(struct proxy_connection *connection, const struct wire_reply 
     struct keys_answer told = {.lost = false};
     link->proxy->counts.replies++;
     bool answers = !reply->unasked && keys_unheard(connection->channel) > 0;
-    bool first = keys_open(connection->channel) == keys_unheard(connection->channel);
+    bool first = answers && keys_open(connection->channel) == keys_unheard(connection->channel);
     bool waits = false;
     if (answers) {
         keys_heard(connection->channel, connection->stream, reply, link->proxy->now_ns);

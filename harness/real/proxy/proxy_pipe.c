@@ -238,14 +238,21 @@ static bool pipe_parse_one(struct proxy_connection *connection, uint8_t directio
     const struct proxy_pipe *pipe = connection_pipe(connection, direction);
     const char *data = pipe->data + pipe->parsed;
     size_t bytes = pipe->end - pipe->parsed;
+    if (direction == DIRECTION_REQUEST && !connection->greeted) {
+        *status = between_greeted(connection);
+        if (*status != WIRE_CUT_MESSAGE || connection->dead || connection->client_fd < 0) {
+            return true;
+        }
+    }
     if (direction == DIRECTION_REQUEST) {
         struct wire_request request = {.bytes = 0};
         *status = wire->request(connection->stream, data, bytes, &request);
         return *status != WIRE_CUT_MESSAGE || request_message(connection, &request);
     }
     struct wire_reply reply = {.bytes = 0};
-    *status =
-        wire->reply(connection->stream, data, bytes, keys_next_asked(connection->channel), &reply);
+    const struct lock_command *asked =
+        connection->channel != NULL ? keys_next_asked(connection->channel) : NULL;
+    *status = wire->reply(connection->stream, data, bytes, asked, &reply);
     return *status != WIRE_CUT_MESSAGE || reply_message(connection, &reply);
 }
 

@@ -334,7 +334,7 @@ static void client_process_replied(void *context, const struct lock_answer *answ
 {
     struct client_process *process = context;
     struct actor_event event = {
-        .type = ACTOR_EVENT_REPLY,
+        .type = answer->pushed ? ACTOR_EVENT_PUSH : ACTOR_EVENT_REPLY,
         .node_index = (uint8_t)answer->node_index,
         .lock = (uint32_t)answer->tag,
         .reply = answer->reply,

@@ -257,6 +257,7 @@ static struct result run_prepare(struct run *run, struct text *why)
     TRY(run_nodes_start(run, why));
     TRY(run_clients_start(run, why));
     TRY(run_make_loop(run, why));
+    TRY(run_peers_start(run, why));
     TRY(run_nodes_wait(run, why));
     TRY(run_cluster_watch(run, why));
     TRY(run_servers_look(run, why));
@@ -397,8 +398,12 @@ static void run_end(struct run *run)
     if (run->proxy != NULL) {
         proxy_stop(run->proxy);
     }
+    if (run->between != NULL) {
+        proxy_stop(run->between);
+    }
     run_close_loop(run);
     proxy_free(run->proxy);
+    proxy_free(run->between);
     adapter_free(run->adapter);
     keys_free(run->keys);
     guard_end(&run->guard);

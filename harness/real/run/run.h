@@ -194,6 +194,8 @@ struct run {
     size_t trace_bytes; /* so far */
     bool declared;      /* the adapter's library has said what it is */
     struct proxy *proxy;
+    struct proxy *between; /* of the links between nodes; NULL: they do not speak to each other */
+    uint16_t *peer_ports;  /* port * node_count + node; where they listen to each other */
     struct keys *keys;
     struct store_cell *cells;
     const char **resource_names;
@@ -214,6 +216,14 @@ void run_emit_early(struct run *run, const struct history_event *event);
 int64_t run_true_ns(const struct run *run);
 /* Turn the loop once; waits at most until an alarm. */
 void run_turn(struct run *run);
+
+/* ---- run_peers.c ---- */
+/* Nodes that speak to each other do so through proxies: those come first, then they are started. */
+MUST_USE struct result run_peers_start(struct run *run, struct text *why);
+/* While they are waited for: let pass what they tell each other. */
+void run_peers_turn(struct run *run);
+/* Which links between nodes a fault touches, and which way: as proxy_fault_begin takes them. */
+void run_peers_touched(const struct run *run, const struct fault *fault, uint8_t *links);
 
 /* ---- run_check.c ---- */
 /* Has the real world such servers, can they be done what the plan does, and is there room? */

@@ -70,6 +70,12 @@ static struct run_sight run_fault_sight(const struct fault *fault, enum history_
 
 /* ---- links ---------------------------------------------------------------------------------- */
 
+/* The proxies of the links that a fault strikes. */
+static struct proxy *run_links_of(const struct run *run, const struct fault *fault)
+{
+    return fault->peer_mask != 0 ? run->between : run->proxy;
+}
+
 static void run_link_begin(struct run *run, uint32_t k)
 {
     const struct fault *fault = run_fault_at(run, k);
@@ -82,13 +88,18 @@ static void run_link_begin(struct run *run, uint32_t k)
         .amount_ns = fault->amount_ns,
         .jitter_ns = fault->jitter_ns,
     };
-    memset(links, 0, sizeof links);
+    memset(links, FAULT_WAY_NONE, sizeof links);
+    if (fault->peer_mask != 0) {
+        run_peers_touched(run, fault, links);
+        proxy_fault_begin(run->between, k, &order, links);
+        return;
+    }
     for (int32_t client = 0; client < run->client_count; client++) {
         for (int32_t node = 0; node < run->node_count; node++) {
             bool touched = fault->kind == FAULT_STALL
                                ? (fault->node_mask >> node & 1) != 0
                                : fault_touches_link(fault, run->node_count, client, node);
-            links[client * run->node_count + node] = touched;
+            links[client * run->node_count + node] = touched ? FAULT_WAY_REQUEST : FAULT_WAY_NONE;
         }
     }
     proxy_fault_begin(run->proxy, k, &order, links);
@@ -99,7 +110,7 @@ static bool run_link_show(struct run *run, uint32_t k)
 {
     const struct fault *fault = run_fault_at(run, k);
     struct proxy_effect effect;
-    proxy_fault_effect(run->proxy, k, &effect);
+    proxy_fault_effect(run_links_of(run, fault), k, &effect);
     uint64_t count =
         proxy_effect_count((enum fault_kind)fault->kind, (enum partition_mode)fault->mode, &effect);
     if (count == 0) {
@@ -194,7 +205,7 @@ static void run_fault_end(struct run *run, uint32_t k)
     if (run_strike_is_link(fault)) {
         bool struck_message = run->faults[k].links_pending;
         if (!struck_message) {
-            proxy_fault_end(run->proxy, k);
+            proxy_fault_end(run_links_of(run, fault), k);
             run->faults[k].links_pending = !run_link_show(run, k);
         }
     }

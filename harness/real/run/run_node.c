@@ -57,7 +57,9 @@ struct result run_nodes_start(struct run *run, struct text *why)
         target->refuse_fault = HISTORY_NO_FAULT;
         struct site_place place;
         TRY(site_init(&target->site, &options, run_cluster_place(run, i, &place), why));
-        TRY(site_start(&target->site, why));
+        if (target->site.launch->peers == NULL) {
+            TRY(site_start(&target->site, why));
+        }
     }
     return RESULT_OK;
 }
@@ -76,6 +78,7 @@ struct result run_nodes_wait(struct run *run, struct text *why)
                      run->nodes[i].site.log_path);
             return result_error(ERROR_ENVIRONMENT);
         } else {
+            run_peers_turn(run);
             (void)nanosleep(&(struct timespec){.tv_nsec = RUN_NODE_POLL_US * NS_PER_US / 2}, NULL);
         }
     }
