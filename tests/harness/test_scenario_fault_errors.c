@@ -122,7 +122,8 @@ Test(scenario_fault_errors, targets)
         {"{at: 1s, do: crash, target: client 1}",
          "33: \"target\" of crash takes nodes; here is client 1\n"},
         {"{at: 1s, do: partition, from: node 1}",
-         "35: \"from\" of partition takes clients; here is node 1\n"},
+         "35: redis servers do not speak to each other: \"from\" of partition takes clients; here "
+         "is node 1\n"},
         {"{at: 1s, do: partition, to: client 1}",
          "33: \"to\" of partition takes nodes; here is client 1\n"},
         {"{at: 1s, do: partition, shape: ring, to: node 1}",
