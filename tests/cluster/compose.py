@@ -81,13 +81,20 @@ class Containers(unittest.TestCase):
         self.assertLess(size, IMAGE_BYTES_MAX)
 
     def test_the_corpus_has_the_verdicts_of_local_nodes(self):
+        """Undecided is not wrong, and asked again, as tools/suite.sh does; what is not as expected is never asked twice."""
         begun = time.monotonic()
         done = self.compose("up", "--exit-code-from", "harness")
         print(f"corpus: {time.monotonic() - begun:.0f} s", flush=True)
-        told = [line for line in done.stdout.splitlines() if "harness" in line and not re.search(r"\| \S* ?ok  |runs, ", line)]
+        self.assertNotIn(" 1 runs", done.stdout.splitlines()[-1])
+        for _ in range(3):
+            if done.returncode != 2:
+                break
+            undecided = sorted(set(re.findall(r"again: picklock run (\S+) ", done.stdout)))
+            print("corpus: undecided, asked again:", *undecided, flush=True)
+            done = self.compose("run", "--rm", "harness", "run", *undecided)
+        told = [line for line in done.stdout.splitlines() if not re.search(r"\| \S* ?ok  |runs, ", line)]
         self.assertEqual(done.returncode, 0, "\n".join(told)[-8000:])
         self.assertRegex(done.stdout, r" 0 not as expected, 0 unknown, 0 errors")
-        self.assertNotIn(" 1 runs", done.stdout.splitlines()[-1])
         for one in self.containers():
             host = one["HostConfig"]
             self.assertEqual(host["CapDrop"], ["ALL"])
