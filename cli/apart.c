@@ -49,10 +49,14 @@ struct result apart_sort(struct scenario_list *scenarios, const struct lock_natu
 }
 
 /* Why the real world cannot start them: false: it can. Redis' are looked for when they start. */
-static bool real_lacks(const struct server_kind *kind, struct text *why)
+static bool real_lacks(const struct server_kind *kind, bool cluster, struct text *why)
 {
     const struct server_launch *launch = kind->launch;
     char path[SERVER_PATH_BYTES];
+    if (cluster && kind != server_kind_at(SERVER_KIND_redis)) {
+        text_add(why, "its nodes are %s, and those of a cluster are redis-servers", kind->name);
+        return true;
+    }
     if (launch == NULL) {
         text_add(why, "%s servers are in the simulator only", kind->name);
         return true;
@@ -81,7 +85,7 @@ struct result apart_absent(const struct scenario_list *scenarios, struct agenda_
         const struct server_kind *kind = server_kind_at(scenario->node_kind);
         struct apart *one = &apart->list[apart->count];
         struct text reason = text_over(one->why, sizeof one->why);
-        bool no_real = real_lacks(kind, &reason);
+        bool no_real = real_lacks(kind, apart->cluster, &reason);
         bool no_sim = kind->model == NULL && runs->worlds == 2;
         if (!no_real && !no_sim) {
             continue;

@@ -15,6 +15,7 @@ struct apart {
 };
 
 struct apart_list {
+    bool cluster; /* in: the real world's nodes are those of a cluster: redis-servers */
     size_t count;
     struct apart *list; /* in the arena */
 };

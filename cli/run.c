@@ -12,6 +12,7 @@
 #include "cli/shard.h"
 #include "cli/watch.h"
 #include "cli/words.h"
+#include "servers/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,20 @@ static bool run_is_single(const struct pool_order *order)
     return runs->files == 1 && runs->worlds == 1 && runs->seeds == 1 && runs->repeat == 1;
 }
 
+/* What the cluster lacks is said before anything runs; scenarios of other servers are set apart
+ * later. */
+static struct result run_check_fits(const struct pool_order *order,
+                                    const struct scenario_list *scenarios, struct text *why)
+{
+    for (size_t i = 0; order->cluster != NULL && i < scenarios->count; i++) {
+        const struct scenario *scenario = &scenarios->list[i];
+        if (order->adapter != NULL || scenario->node_kind == SERVER_KIND_redis) {
+            TRY(cluster_fits(&order->cluster->cluster, scenario, why));
+        }
+    }
+    return RESULT_OK;
+}
+
 static struct result run_all(struct run_options *options, struct arena *arena, int *exit_code,
                              struct text *why)
 {
@@ -221,14 +236,13 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
     TRY(run_check_options(options, why));
     run_library(options);
     TRY(scenarios_load(options->paths.list, options->paths.count, arena, &scenarios, why));
-    for (size_t i = 0; options->order.cluster != NULL && i < scenarios.count; i++) {
-        TRY(cluster_fits(&options->order.cluster->cluster, &scenarios.list[i], why));
-    }
+    TRY(run_check_fits(&options->order, &scenarios, why));
     if (options->filter != NULL) {
         TRY(filter_scenarios(options->filter, &scenarios, why));
     }
     TRY(run_sort(options, &scenarios, arena, &lock, why));
     if (options->order.real && options->order.adapter == NULL) {
+        lock.apart.cluster = options->order.cluster != NULL;
         TRY(apart_absent(&scenarios, &options->order.runs, arena, &lock.apart, why));
     }
     struct report report = {

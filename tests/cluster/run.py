@@ -484,6 +484,14 @@ class Corpus(Base):
         until(self.all_at_rest)
 
 
+    def test_scenarios_of_other_servers_are_set_apart(self):
+        """The corpus has them: it is what five containers run."""
+        done = self.run_it("scenarios/alone.yaml", "scenarios/chubby")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"its nodes are chubby, and those of a cluster are redis-servers")
+        self.assertRegex(done.stdout, r"1 as expected, .* [1-9][0-9]* do not apply; 1 runs")
+
+
 class AtTheNthCommand(Base):
     count = 3
 
