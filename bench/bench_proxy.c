@@ -32,10 +32,15 @@ static struct proxy_answer passes(void *data, const struct proxy_message *messag
     return PROXY_PASSES;
 }
 
-static void count_event(void *data, const struct history_event *event)
+static uint64_t count_event(void *data, const struct history_event *event)
 {
     (void)event;
-    (*(uint64_t *)data)++;
+    return (*(uint64_t *)data)++;
+}
+
+static void count_reply(void *data, uint64_t event, int64_t true_ns)
+{
+    ASSERT(event < *(const uint64_t *)data && true_ns > 0);
 }
 
 /* What the proxy process reports when its parent closes the pipe. */
@@ -81,6 +86,7 @@ static _Noreturn void proxy_process(uint16_t node_port, int stop, int out)
                                                         .resource_names = names,
                                                         .start_ns = loop_now_ns(),
                                                         .emit = count_event,
+                                                        .replied = count_reply,
                                                         .emit_data = &events});
     struct proxy_options options = {
         .client_count = 1, .node_count = 1, .keys = keys, .callbacks = {NULL, passes, passes}};

@@ -62,7 +62,8 @@ static void recording_event(struct recorder *recorder, const struct history_even
     recording_watch(recording, event);
 }
 
-/* Replies come while events are still in the order in which they were handed over. */
+/* Replies come while events are still in the order in which they were handed over. What ended by
+ * itself between two events of one command was sent by nobody. */
 static void recording_replied(struct recorder *recorder, uint64_t event, int64_t time_ns)
 {
     struct recording *recording = (struct recording *)recorder;
@@ -70,9 +71,13 @@ static void recording_replied(struct recorder *recorder, uint64_t event, int64_t
         ASSERT(recording->full);
         return;
     }
-    ASSERT(recording->events[event].kind == HISTORY_NODE);
-    recording->events[event].replied_ns = time_ns;
-    recording->events[event].flags |= HISTORY_HAS_REPLIED;
+    struct history_event *told = &recording->events[event];
+    ASSERT(told->kind == HISTORY_NODE);
+    if ((told->flags & HISTORY_HAS_SENT) != 0) {
+        ASSERT(time_ns >= told->time_ns);
+        told->replied_ns = time_ns;
+        told->flags |= HISTORY_HAS_REPLIED;
+    }
 }
 
 static bool recording_should_stop(struct recorder *recorder)

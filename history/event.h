@@ -322,9 +322,10 @@ struct history_event {
     int64_t until_least_ns; /* with HAS_UNTIL_LEAST: the promised end at its earliest reading;
                                until_ns is the latest; else until_ns is exact */
     int64_t ttl_ns;         /* node: the ttl that was set, on the node's clock */
-    int64_t sent_ns;        /* node, with HAS_SENT: when its client sent the command */
-    int64_t replied_ns;     /* node, with HAS_REPLIED: when the reply came to the client's socket;
-                               with HAS_SENT alone it never did */
+    int64_t sent_ns;        /* node, with HAS_SENT: when its client sent the command; as seen by
+                               the proxy where there is one */
+    int64_t replied_ns;     /* node, with HAS_REPLIED: when the reply came to the client's socket,
+                               or was let go there by the proxy; with HAS_SENT alone it never did */
     int64_t fence;          /* op: > 0 */
     int64_t version;        /* write: the store's version after it; read: the version that was seen;
                                observe ok without owner: 1 held by somebody, 0 free */

@@ -120,6 +120,7 @@ static void truth_unknown(struct result_truth *truth, const struct ledger *ledge
     int32_t answered = ledger_bits(claim->freed | claim->unfreed);
     struct check_rest rest = rest_of_wait(ledger, process->open_ns, 0);
     rest.processes[0] = claim->process;
+    rest.causes |= CHECK_LATE_KEYS;
     if (claim->heard_ns > ledger->now_ns - HISTORY_LATE_NOTED_NS) {
         return;
     }
@@ -128,7 +129,11 @@ static void truth_unknown(struct result_truth *truth, const struct ledger *ledge
         return;
     }
     struct finding finding = {
-        .reason = UNKNOWN_BUT_ANSWERED, .blamed = blamed_library(), .number = {answered, 0}};
+        .reason = UNKNOWN_BUT_ANSWERED,
+        .blamed = blamed_library(),
+        .number = {answered, 0},
+        .rest = rest, /* that it stood still meanwhile may be told later */
+    };
     truth_violated(truth, ledger, claim, &finding);
 }
 

@@ -65,11 +65,20 @@ static struct proxy_answer links_reply(void *data, const struct proxy_message *m
     return message->command->role == ROLE_SET ? links.reply : PROXY_PASSES;
 }
 
-static void links_emit(void *data, const struct history_event *event)
+static uint64_t links_emit(void *data, const struct history_event *event)
 {
     (void)data;
     cr_assert_lt(links.event_count, LINKS_EVENTS_MAX);
     links.events[links.event_count++] = *event;
+    return links.event_count - 1;
+}
+
+static void links_replied(void *data, uint64_t event, int64_t true_ns)
+{
+    (void)data;
+    cr_assert_lt(event, links.event_count);
+    links.events[event].replied_ns = true_ns - links.start_ns;
+    links.events[event].flags |= HISTORY_HAS_REPLIED;
 }
 
 static void links_node_up(void)
@@ -101,7 +110,8 @@ static void links_make(bool fake_clock)
                                                  .resource_count = 3,
                                                  .resource_names = links_names,
                                                  .start_ns = links.start_ns,
-                                                 .emit = links_emit});
+                                                 .emit = links_emit,
+                                                 .replied = links_replied});
     cr_assert_not_null(links.keys);
     if (!links_learns) {
         cr_assert(keys_pattern(links.keys, "{resource}"));

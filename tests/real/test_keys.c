@@ -269,6 +269,9 @@ Test(keys, a_refusal_of_the_node_is_an_error_and_no_change)
     cr_assert_eq(strncmp(line, "-OOM", 4), 0);
     cr_assert_eq(newest()->f, HISTORY_NODE_ERROR);
     cr_assert_eq(newest()->process, 0);
+    cr_assert_leq(newest()->sent_ns, newest()->time_ns);
+    cr_assert_eq(newest()->flags & (HISTORY_HAS_SENT | HISTORY_HAS_REPLIED),
+                 HISTORY_HAS_SENT | HISTORY_HAS_REPLIED);
     close(fd);
 }
 

@@ -159,6 +159,63 @@ Test(proxy, one_way_hold_lets_commands_be_applied_and_keeps_the_replies)
     close(other);
 }
 
+/* Event `i` is of a command that was sent; was its client told? */
+static bool was_answered(uint32_t i)
+{
+    const struct history_event *event = &links.events[i];
+    cr_assert_lt(i, links.event_count);
+    cr_assert_neq(event->flags & HISTORY_HAS_SENT, 0);
+    cr_assert_geq(event->sent_ns, 0);
+    cr_assert_leq(event->sent_ns, event->time_ns);
+    cr_assert((event->flags & HISTORY_HAS_REPLIED) == 0 || event->replied_ns >= event->time_ns);
+    return (event->flags & HISTORY_HAS_REPLIED) != 0;
+}
+
+Test(proxy, a_command_is_dated_when_it_came_and_when_its_reply_went_on)
+{
+    int fd = links_connect(0);
+    links_send(fd, "SET r0 v NX PX 60000");
+    links_expect(fd, "+OK");
+    cr_assert(was_answered(0));
+    links_send(fd, "SET r0 w NX PX 60000");
+    links_expect(fd, "$-1");
+    cr_assert_eq(links.events[1].f, HISTORY_KEY_REFUSED);
+    cr_assert(was_answered(1));
+    cr_assert_geq(links.events[1].sent_ns, links.events[0].replied_ns);
+    close(fd);
+}
+
+Test(proxy, a_held_command_came_before_it_went_on_and_its_reply_when_it_was_let_go)
+{
+    int fd = links_connect(0);
+    links_fault(&hold_both, false);
+    links_send(fd, "SET r0 v");
+    while (partition_count(MODE_HOLD) == 0) {
+        links_turn();
+    }
+    int64_t held_ns = loop_now_ns() - links.start_ns;
+    proxy_fault_end(links.proxy, 0);
+    links_expect(fd, "+OK");
+    cr_assert(was_answered(0));
+    cr_assert_lt(links.events[0].sent_ns, held_ns);
+    cr_assert_geq(links.events[0].time_ns, held_ns);
+    links_fault(&(struct proxy_fault){.kind = FAULT_PARTITION,
+                                      .mode = MODE_HOLD,
+                                      .direction = DIRECTION_REPLY},
+                false);
+    links_send(fd, "DEL r0");
+    while (links.event_count < 2) {
+        links_turn();
+    }
+    cr_assert_not(was_answered(1));
+    held_ns = loop_now_ns() - links.start_ns;
+    proxy_fault_end(links.proxy, 0);
+    links_expect(fd, ":1");
+    cr_assert(was_answered(1));
+    cr_assert_geq(links.events[1].replied_ns, held_ns);
+    close(fd);
+}
+
 Test(proxy, dropped_bytes_vanish_and_their_connection_is_reset_at_the_heal)
 {
     int fd = links_connect(0);
@@ -243,10 +300,12 @@ Test(proxy, a_lost_reply_leaves_its_command_applied_and_the_connection_broken)
     links_expect_reset(fd);
     cr_assert(links_node_has("r0"));
     cr_assert_eq(links_effect().replies_lost, 1);
+    cr_assert_not(was_answered(0));
     close(fd);
     fd = links_connect(0);
     links_send(fd, "SET r1 v NX PX 60000");
     links_expect(fd, "+OK"); /* once is enough */
+    cr_assert(was_answered(1));
     close(fd);
 }
 

@@ -56,12 +56,19 @@ enum keys_did {
     KEYS_DID_KEPT = 1 << 5,    /* deletion or extension that had no effect */
 };
 
+/* Events that tell of one command, by the numbers that `emit` gave them. */
+struct keys_told {
+    uint64_t first;
+    uint64_t count;
+};
+
 /* What one command did, as the node told it. */
 struct keys_deed {
     bool seen;         /* false: the node did not say; nothing below is known */
     bool holds;        /* after it, the lock's key is there and the client's own */
     uint8_t did;       /* enum keys_did, of `resource` */
     uint32_t resource; /* or KEYS_NO_RESOURCE: it touched none's */
+    struct keys_told told;
 };
 
 /* A command on its way, as far as it can be known before it is carried out. Plain data. */
@@ -79,6 +86,7 @@ struct keys_command {
     struct history_value value; /* that it sets or names */
     uint64_t habit;             /* what it is: equal for equal scripts */
     uint64_t hash;              /* of all its words */
+    int64_t came_ns;            /* when it was read from its client; 0: nobody's */
     int64_t sent_ns;            /* when it was forwarded; 0: not yet */
     struct lock_command own;
     int64_t own_until_ms; /* wire.h */
@@ -91,8 +99,11 @@ struct keys_reply {
     int64_t integer;
 };
 
-/* Where events go. time_ns counts from the start of the run; the receiver sets index. */
-typedef void keys_emit(void *data, const struct history_event *event);
+/* Where events go. time_ns counts from the start of the run; the receiver sets index. Gives the
+ * number by which `replied` knows the event, or KEYS_NO_EVENT: it is not kept. */
+typedef uint64_t keys_emit(void *data, const struct history_event *event);
+
+#define KEYS_NO_EVENT UINT64_MAX
 
 /* A command as a node showed it. */
 struct keys_shown {
@@ -112,8 +123,10 @@ struct keys_options {
     const char *const *resource_names; /* kept */
     int64_t start_ns;                  /* loop_now_ns() at the start of the run */
     keys_emit *emit;
-    void *emit_data;                                           /* of shown, too */
+    void *emit_data;                                           /* of shown and replied, too */
     void (*shown)(void *data, const struct keys_shown *shown); /* or NULL */
+    /* The reply to the command that this event tells of went on to its client; or NULL. */
+    void (*replied)(void *data, uint64_t event, int64_t true_ns);
 };
 
 /* NULL if memory is short. */
@@ -191,8 +204,8 @@ struct keys_route {
 struct keys_channel *keys_channel_open(struct keys *keys, const struct keys_route *route);
 void keys_channel_close(struct keys_channel *channel);
 
-/* Read a command that comes from the client, in the order in which they come. `stream` is the
- * wire's, which has just read it. */
+/* Read a command that came from the client at command->came_ns, in the order in which they come.
+ * `stream` is the wire's, which has just read it. */
 void keys_read(struct keys_channel *channel, const void *stream, const struct wire_request *request,
                struct keys_command *command);
 
@@ -219,12 +232,16 @@ struct keys_answer {
     struct keys_command command;
     struct keys_reply reply;
     struct keys_deed deed;
-    bool answered; /* false: there is no reply */
-    bool lost;     /* what it did was never told: its reply must not pass */
+    struct keys_told error; /* that the reply was one */
+    bool answered;          /* false: there is no reply */
+    bool lost;              /* what it did was never told: its reply must not pass */
 };
 
 /* Take the oldest command whose reply is here and which the node has shown; false: none yet. */
 bool keys_answer(struct keys_channel *channel, struct keys_answer *answer);
+
+/* The reply to what these tell of goes on to its client. */
+void keys_replied(struct keys_channel *channel, const struct keys_told *told, int64_t true_ns);
 
 /* The descriptor on which a node tells; -1: none. keys_receive when it can be read, ... */
 int keys_fd(const struct keys *keys, int32_t node);

@@ -136,13 +136,16 @@ void keys_read(struct keys_channel *channel, const void *stream, const struct wi
                struct keys_command *command)
 {
     struct keys *keys = channel->keys;
+    int64_t came_ns = command->came_ns;
     if (!keys_kind_tells(keys)) {
         keys_own_read(keys, request, command);
+        command->came_ns = came_ns;
         return;
     }
     const struct resp_words *words = &((const struct redis_stream *)stream)->words;
     struct keys_client *client = keys_client_at(keys, channel->route.client);
     keys_words_read(keys, words, command);
+    command->came_ns = came_ns;
     command->role = (uint8_t)keys_role(keys, command, channel->route.client);
     channel_queue(channel, command);
     if (client != NULL && client->asks) {
@@ -179,6 +182,7 @@ void keys_sent(struct keys_channel *channel, const struct keys_command *command,
     pending->command.sent_ns = true_ns;
     pending->command.shown = false;
     pending->deed = (struct keys_deed){.resource = KEYS_NO_RESOURCE};
+    pending->error = (struct keys_told){0, 0};
     pending->heard = false;
     pending->needs = 0;
     channel_node(channel)->open++;
@@ -208,7 +212,7 @@ void keys_heard(struct keys_channel *channel, const void *stream, const struct w
     pending->heard = true;
     pending->needs = node->tap.asked + 1;
     if (pending->reply.type == REDIS_SAID_ERROR) {
-        keys_tell_error(channel, &pending->command, true_ns);
+        pending->error = keys_tell_error(channel, &pending->command, true_ns);
     }
 }
 
@@ -272,6 +276,7 @@ bool keys_answer(struct keys_channel *channel, struct keys_answer *answer)
         .command = pending->command,
         .reply = pending->reply,
         .deed = pending->deed,
+        .error = pending->error,
         .answered = pending->heard,
         .lost = !shown && !passed,
     };
@@ -288,6 +293,16 @@ bool keys_answer(struct keys_channel *channel, struct keys_answer *answer)
     channel->seen -= channel->seen > 0 ? 1 : 0;
     node->open--;
     return true;
+}
+
+void keys_replied(struct keys_channel *channel, const struct keys_told *told, int64_t true_ns)
+{
+    const struct keys *keys = channel->keys;
+    int64_t told_ns = channel_node(channel)->told_ns;
+    int64_t at_ns = true_ns > told_ns ? true_ns : told_ns; /* a turn's time may be older */
+    for (uint64_t i = 0; i < told->count && keys->options.replied != NULL; i++) {
+        keys->options.replied(keys->options.emit_data, told->first + i, at_ns);
+    }
 }
 
 /* ---- what the node shows --------------------------------------------------------------------- */

@@ -207,6 +207,7 @@ struct keys_pending {
     struct keys_command command;
     struct keys_reply reply;
     struct keys_deed deed;
+    struct keys_told error;
     bool heard;     /* it has its reply */
     uint64_t needs; /* the barrier that shows it at the latest */
 };
@@ -362,8 +363,8 @@ void keys_tell_ending(struct keys *keys, int32_t node, uint32_t name,
                       const struct keys_ending *ending);
 void keys_tell_back(struct keys *keys, const struct keys_return *back, uint32_t name,
                     int64_t true_ns);
-void keys_tell_error(struct keys_channel *channel, const struct keys_command *command,
-                     int64_t true_ns);
+struct keys_told keys_tell_error(struct keys_channel *channel, const struct keys_command *command,
+                                 int64_t true_ns);
 
 /* keys_clock.c */
 int64_t keys_clock_wall(const struct keys_clock *clock, int64_t true_ns);

@@ -300,7 +300,7 @@ static void tell_mismatch(struct keys *keys, const struct keys_request *request,
         .resource = request->resource,
         .value = *outcome->value,
     };
-    keys->options.emit(keys->options.emit_data, &event);
+    (void)keys->options.emit(keys->options.emit_data, &event);
 }
 
 void keys_told(struct keys *keys, const struct keys_request *request,

@@ -211,7 +211,7 @@ static void tell_gap(struct keys *keys, const struct keys_return *back)
         .fault = HISTORY_NO_FAULT,
         .number = {now_ns - back->lost_ns, 0},
     };
-    keys->options.emit(keys->options.emit_data, &event);
+    (void)keys->options.emit(keys->options.emit_data, &event);
 }
 
 struct result keys_watch_again(struct keys *keys, struct keys_return *back, struct text *why)

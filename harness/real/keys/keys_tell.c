@@ -54,7 +54,28 @@ static void event_since(const struct keys *keys, struct history_event *event, in
     event->flags |= HISTORY_HAS_SINCE;
 }
 
-static void event_emit(struct keys *keys, struct history_event *event, int64_t true_ns)
+/* One more event of a command. What stands between its events is nobody's command. */
+static void told_add(struct keys_told *told, uint64_t number)
+{
+    if (number == KEYS_NO_EVENT) {
+        return;
+    }
+    told->first = told->count == 0 ? number : told->first;
+    told->count = number - told->first + 1;
+}
+
+/* Whose command it was, and when it came. */
+static void event_sent(const struct keys *keys, struct history_event *event,
+                       const struct keys_command *command)
+{
+    if (command->came_ns > 0 && event->process != HISTORY_NOBODY) {
+        event->sent_ns = command->came_ns - keys->options.start_ns;
+        event->sent_ns = event->sent_ns > 0 ? event->sent_ns : 0;
+        event->flags |= HISTORY_HAS_SENT;
+    }
+}
+
+static uint64_t event_emit(struct keys *keys, struct history_event *event, int64_t true_ns)
 {
     struct keys_node *node = &keys->nodes[event->node];
     int64_t time_ns = true_ns < node->told_ns ? node->told_ns : true_ns;
@@ -64,9 +85,8 @@ static void event_emit(struct keys *keys, struct history_event *event, int64_t t
         event_since(keys, event, node->unit.since_ns);
     }
     keys->resources[event->resource].told = true;
-    if (keys->unwatched[0] == '\0') {
-        keys->options.emit(keys->options.emit_data, event);
-    }
+    return keys->unwatched[0] == '\0' ? keys->options.emit(keys->options.emit_data, event)
+                                      : KEYS_NO_EVENT;
 }
 
 /* The resource whose lock this is; KEYS_NO_RESOURCE: of no consequence. */
@@ -99,7 +119,7 @@ void keys_tell_ending(struct keys *keys, int32_t node, uint32_t name,
     /* It ended when its time was up, though other things were told since. */
     event.time_ns = ending->true_ns - keys->options.start_ns;
     if (keys->unwatched[0] == '\0') {
-        keys->options.emit(keys->options.emit_data, &event);
+        (void)keys->options.emit(keys->options.emit_data, &event);
     }
 }
 
@@ -116,15 +136,16 @@ void keys_tell_back(struct keys *keys, const struct keys_return *back, uint32_t 
     event.fault = back->fault;
     event_owner(&event, key);
     event_until(keys, &event, key);
-    event_emit(keys, &event, true_ns);
+    (void)event_emit(keys, &event, true_ns);
 }
 
-void keys_tell_error(struct keys_channel *channel, const struct keys_command *command,
-                     int64_t true_ns)
+struct keys_told keys_tell_error(struct keys_channel *channel, const struct keys_command *command,
+                                 int64_t true_ns)
 {
     struct keys *keys = channel->keys;
+    struct keys_told told = {0, 0};
     if (command->key_count == 0 || command->role == ROLE_OTHER) {
-        return;
+        return told;
     }
     struct history_event event =
         event_of(keys, channel->route.node, command->resource[0], HISTORY_NODE_ERROR);
@@ -136,8 +157,10 @@ void keys_tell_error(struct keys_channel *channel, const struct keys_command *co
     if (resource->lock != 0) {
         event_owner(&event, keys_key_on(keys, resource->lock - 1, channel->route.node));
     }
+    event_sent(keys, &event, command);
     event.time_ns = true_ns - keys->options.start_ns;
-    keys->options.emit(keys->options.emit_data, &event);
+    told_add(&told, keys->options.emit(keys->options.emit_data, &event));
+    return told;
 }
 
 /* ---- units ----------------------------------------------------------------------------------- */
@@ -180,6 +203,7 @@ static struct history_event unit_event(struct keys *keys, int32_t node, uint32_t
     struct history_event event = event_of(keys, node, resource, f);
     event.process = unit->process;
     event_command(keys, &event, unit->command.kind);
+    event_sent(keys, &event, &unit->command);
     return event;
 }
 
@@ -288,6 +312,7 @@ static void tell_change(struct keys *keys, int32_t node, const struct keys_chang
     }
     if (!owner_is_followed(before->present ? before : after) && before->owner != unit->process) {
         event.process = f == HISTORY_KEY_SET ? event.process : HISTORY_NOBODY;
+        event.flags &= event.process != HISTORY_NOBODY ? UINT16_MAX : UINT16_MAX - HISTORY_HAS_SENT;
         event.cause = event.cause == CAUSE_FOREIGN ? CAUSE_NONE : event.cause;
     }
     struct keys_client *client = keys_client_at(keys, unit->process);
@@ -296,7 +321,7 @@ static void tell_change(struct keys *keys, int32_t node, const struct keys_chang
         keys_client_value(client, &after->value);
     }
     deed_add(deed, resource, f, keys_key_holds(after) && after->owner == unit->process);
-    event_emit(keys, &event, unit->true_ns);
+    told_add(&deed->told, event_emit(keys, &event, unit->true_ns));
 }
 
 /* A lock that the unit named and did not change: it found it held, or not its own. */
@@ -319,7 +344,7 @@ static void tell_mention(struct keys *keys, int32_t node, uint32_t resource, str
     event.flags |= unit_value(keys, unit, key, &event.value) ? HISTORY_HAS_VALUE : 0;
     event_until(keys, &event, key);
     deed_add(deed, resource, f, keys_key_holds(key) && key->owner == unit->process);
-    event_emit(keys, &event, unit->true_ns);
+    told_add(&deed->told, event_emit(keys, &event, unit->true_ns));
 }
 
 static bool unit_changed(const struct keys *keys, const struct keys_unit *unit, uint32_t resource)

@@ -41,6 +41,7 @@ struct proxy_mark {
     bool waits;       /* reply: the node has not shown yet what its command did */
     uint64_t counted; /* bit i: fault i has counted it as held */
     int64_t due_ns;   /* 0: at once */
+    struct keys_told told[2]; /* reply: what tells of its command */
 };
 
 /* One direction of a connection: data[0..ready) may be written, then come the marks' messages. */
@@ -231,6 +232,8 @@ struct proxy_answer commands_arrival(struct proxy_connection *connection);
 /* Note what a callback wants with a message. */
 void mark_answer(struct proxy_connection *connection, struct proxy_mark *mark,
                  const struct proxy_answer *answer);
+/* A reply goes on to its client now. */
+void reply_passes(struct proxy_connection *connection, const struct keys_told told[2]);
 /* The oldest command that is not sent yet goes to the node now, or vanishes. */
 void commands_send(struct proxy_connection *connection);
 void commands_drop_waiting(struct proxy_connection *connection);

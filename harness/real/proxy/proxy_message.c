@@ -136,6 +136,7 @@ bool request_message(struct proxy_connection *connection, const struct wire_requ
         if (command == NULL) {
             return false;
         }
+        command->came_ns = link->proxy->now_ns;
         keys_read(connection->channel, connection->stream, request, command);
         if (command->ends_replies) {
             connection->opaque = true;
@@ -202,6 +203,20 @@ static struct proxy_mark *reply_waiting(const struct proxy_connection *connectio
     return NULL;
 }
 
+void reply_passes(struct proxy_connection *connection, const struct keys_told told[2])
+{
+    for (int i = 0; i < 2 && connection->channel != NULL; i++) {
+        keys_replied(connection->channel, &told[i], connection->link->proxy->now_ns);
+    }
+}
+
+/* What waits in a mark is what was told of its command. */
+static void mark_told(struct proxy_mark *mark, const struct keys_answer *answer)
+{
+    mark->told[0] = answer->deed.told;
+    mark->told[1] = answer->error;
+}
+
 void connection_answers(struct proxy_connection *connection)
 {
     struct keys_answer told;
@@ -221,6 +236,7 @@ void connection_answers(struct proxy_connection *connection)
             (void)connection_cut(connection);
         } else if (mark != NULL) {
             mark->waits = false;
+            mark_told(mark, &told);
             mark_answer(connection, mark, &answer);
         }
     }
@@ -247,7 +263,7 @@ bool reply_message(struct proxy_connection *connection, const struct wire_reply 
     struct proxy_link *link = connection->link;
     struct proxy_pipe *pipe = &connection->reply;
     struct proxy_answer answer = PROXY_PASSES;
-    struct keys_answer told = {.lost = false};
+    struct keys_answer told = {.lost = false}; /* an unasked reply tells of nothing */
     link->proxy->counts.replies++;
     bool answers = !reply->unasked && keys_unheard(connection->channel) > 0;
     bool first = answers && keys_open(connection->channel) == keys_unheard(connection->channel);
@@ -275,6 +291,7 @@ bool reply_message(struct proxy_connection *connection, const struct wire_reply 
     }
     bool free = answer.action == PROXY_PASS && link->faults == 0 && pipe->mark_count == 0;
     if (free && !waits) {
+        reply_passes(connection, (const struct keys_told[2]){told.deed.told, told.error});
         pipe->parsed += reply->bytes;
         pipe->ready = pipe->parsed;
         return true;
@@ -284,6 +301,7 @@ bool reply_message(struct proxy_connection *connection, const struct wire_reply 
         return false;
     }
     mark->waits = waits;
+    mark_told(mark, &told);
     mark_answer(connection, mark, &answer);
     return true;
 }

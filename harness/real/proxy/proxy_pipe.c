@@ -158,6 +158,8 @@ void pipe_advance(struct proxy_connection *connection, uint8_t direction)
         struct proxy_mark *mark = pipe_mark(pipe, 0);
         if (direction == DIRECTION_REQUEST && !mark->silent) {
             commands_send(connection);
+        } else if (direction == DIRECTION_REPLY) {
+            reply_passes(connection, mark->told);
         }
         pipe->ready += mark->bytes;
         pipe_pop(pipe);
@@ -336,10 +338,8 @@ void pipe_receive(struct proxy_connection *connection, uint8_t direction)
             pipe_source_ended(connection, direction, bytes < 0);
             return;
         }
-        if (direction == DIRECTION_REPLY) {
-            /* What a reply proves must not be dated before it. */
-            connection->link->proxy->now_ns = loop_now_ns();
-        }
+        /* What a reply proves, and what a client sent, must not be dated before it. */
+        connection->link->proxy->now_ns = loop_now_ns();
         connection->link->proxy->counts.bytes += (uint64_t)bytes;
         pipe->end += (uint32_t)bytes;
         if (!pipe_work(connection, direction)) {

@@ -38,6 +38,7 @@ void run_emit(struct run *run, const struct history_event *event)
         return; /* a connection that is made before the run has begun */
     }
     run->recorder->event(run->recorder, event);
+    run->recorded++;
     if (run->recorder->should_stop != NULL && run->recorder->should_stop(run->recorder)) {
         run->stopped = true;
         run->over = true;
@@ -56,8 +57,9 @@ void run_emit_early(struct run *run, const struct history_event *event)
         shifted.until_ns -= earlier_ns;
     }
     shifted.until_least_ns -= (shifted.flags & HISTORY_HAS_UNTIL_LEAST) != 0 ? earlier_ns : 0;
-    shifted.sent_ns -= (shifted.flags & HISTORY_HAS_SENT) != 0 ? earlier_ns : 0;
-    shifted.replied_ns -= (shifted.flags & HISTORY_HAS_REPLIED) != 0 ? earlier_ns : 0;
+    if ((shifted.flags & HISTORY_HAS_SENT) != 0) {
+        shifted.sent_ns = shifted.sent_ns > earlier_ns ? shifted.sent_ns - earlier_ns : 0;
+    }
     run_emit(run, &shifted);
 }
 
@@ -125,9 +127,21 @@ static void run_on_phase(struct loop_alarm *alarm)
     (void)alarm; /* it ends the wait; the phase looks at the clock itself */
 }
 
-static void run_on_key(void *data, const struct history_event *event)
+static uint64_t run_on_key(void *data, const struct history_event *event)
 {
-    run_emit_early(data, event);
+    struct run *run = data;
+    uint64_t number = run->recorded;
+    run_emit_early(run, event);
+    return run->recorded > number ? number : KEYS_NO_EVENT;
+}
+
+/* What is dated is the moment at which the proxy lets it go on: from there nothing holds it. */
+static void run_on_replied(void *data, uint64_t event, int64_t true_ns)
+{
+    struct run *run = data;
+    if (run->recorder->replied != NULL) {
+        run->recorder->replied(run->recorder, event, true_ns - run->start_ns);
+    }
 }
 
 static struct result run_make_loop(struct run *run, struct text *why)
@@ -210,6 +224,7 @@ static struct result run_make_proxies(struct run *run, struct text *why)
         .start_ns = run->prepared_ns,
         .emit = run_on_key,
         .emit_data = run,
+        .replied = run_on_replied,
         .shown = run->options->adapter != NULL ? run_trace_shown : NULL,
     };
     run->keys = keys_new(&keys);

@@ -148,6 +148,7 @@ struct run {
     const struct world_options *options;
     struct history_header *header;
     struct recorder *recorder;
+    uint64_t recorded; /* events handed over */
     struct text *why;
 
     struct result outcome; /* of the run; once it failed, everything ends */
