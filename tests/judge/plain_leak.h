@@ -42,8 +42,7 @@ static inline int64_t plain_held_ns(const struct plain_history *h, size_t set)
     int64_t held_ns = plain_sent_ns(&h->events[set]);
     for (size_t i = set; i > 0; i--) {
         const struct history_event *e = &h->events[i - 1];
-        if (plain_is(e, HISTORY_ACQUIRE, HISTORY_INVOKE) &&
-            e->process == h->events[set].process) {
+        if (plain_is(e, HISTORY_ACQUIRE, HISTORY_INVOKE) && e->process == h->events[set].process) {
             return e->time_ns < held_ns ? e->time_ns : held_ns;
         }
     }

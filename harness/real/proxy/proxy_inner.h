@@ -34,13 +34,13 @@ struct proxy_source {
 /* A whole message that cannot pass yet. */
 struct proxy_mark {
     uint32_t bytes;
-    bool held;        /* by a callback's answer, until proxy_let_go */
-    bool seen;        /* request: arrival() was called */
-    bool delayed;     /* request: by DELAY_COMMAND already */
-    bool silent;      /* request: nobody answers it */
-    bool waits;       /* reply: the node has not shown yet what its command did */
-    uint64_t counted; /* bit i: fault i has counted it as held */
-    int64_t due_ns;   /* 0: at once */
+    bool held;                /* by a callback's answer, until proxy_let_go */
+    bool seen;                /* request: arrival() was called */
+    bool delayed;             /* request: by DELAY_COMMAND already */
+    bool silent;              /* request: nobody answers it */
+    bool waits;               /* reply: the node has not shown yet what its command did */
+    uint64_t counted;         /* bit i: fault i has counted it as held */
+    int64_t due_ns;           /* 0: at once */
     struct keys_told told[2]; /* reply: what tells of its command */
 };
 
