@@ -93,17 +93,12 @@ static int64_t ttl_of(const struct history_event *event)
     return ends ? event->until_ns - event->time_ns : TIME_NEVER;
 }
 
-/*
- * When a set was sent, at the earliest: not before its acquire was asked, of which the last is the
- * latest. What is told is when it came to where it was seen: what a client holds until it is
- * connected again was sent before.
- */
+/* When a set was sent: not before its acquire was asked, of which the last is the latest. */
 static int64_t set_sent_ns(const struct ledger_process *process, const struct history_event *event)
 {
     bool told = (event->flags & HISTORY_HAS_SENT) != 0 && event->sent_ns <= event->time_ns;
     bool asked = process->asked_ns > 0 && process->asked_ns <= event->time_ns;
-    int64_t sent_ns = told ? event->sent_ns : event->time_ns;
-    return asked && process->asked_ns < sent_ns ? process->asked_ns : sent_ns;
+    return told ? event->sent_ns : asked ? process->asked_ns : event->time_ns;
 }
 
 static void key_set(struct ledger *ledger, struct ledger_key *key,

@@ -36,19 +36,6 @@ static inline size_t plain_acquire_of(const struct plain_history *h, size_t set)
     return found;
 }
 
-/* Its client may have held it since it asked for an acquire the last time, which is earlier. */
-static inline int64_t plain_held_ns(const struct plain_history *h, size_t set)
-{
-    int64_t held_ns = plain_sent_ns(&h->events[set]);
-    for (size_t i = set; i > 0; i--) {
-        const struct history_event *e = &h->events[i - 1];
-        if (plain_is(e, HISTORY_ACQUIRE, HISTORY_INVOKE) && e->process == h->events[set].process) {
-            return e->time_ns < held_ns ? e->time_ns : held_ns;
-        }
-    }
-    return held_ns;
-}
-
 /* The answer to the operation that event `invoke` asks for; count if none came. */
 static inline size_t plain_answer_of(const struct plain_history *h, size_t invoke)
 {
@@ -131,7 +118,7 @@ static inline bool plain_leak_excused(const struct plain_history *h, size_t set,
         if ((client || node || all) && end_ns >= s->time_ns) {
             return true;
         }
-        if (node && end_ns >= plain_held_ns(h, set) && e->time_ns <= s->time_ns) {
+        if (node && end_ns >= plain_sent_ns(s) && e->time_ns <= s->time_ns) {
             return true;
         }
     }
