@@ -146,6 +146,7 @@ struct keys_unit {
     struct keys_change changes[KEYS_CHANGES_MAX];
     uint32_t mention_count;
     uint32_t mentions[KEYS_MENTIONS_MAX];
+    struct keys_told told; /* once it is closed: its events */
 };
 
 #define KEYS_NO_NUMBER    UINT64_MAX

@@ -163,6 +163,7 @@ static void own_pending(struct keys_channel *channel, struct keys_pending *pendi
 {
     struct keys_lost done = {channel->route.client, pending->command};
     own_unit(channel->keys, channel->route.node, &done, did);
+    pending->deed.told = channel->keys->nodes[channel->route.node].unit.told;
     pending->command.shown = true;
 }
 
