@@ -18,7 +18,9 @@ class Deps(Command):
             path = self.write(name, text.replace("POLICY", str(self.policy)).replace("LOG", str(self.log)).replace("WAIT", wait))
             path.chmod(0o755)
         (self.folder / "tmp").mkdir()
+        # A shell cannot trap what its parent left ignored, as a job in the background has it.
         return subprocess.Popen([ROOT / "tools" / "deps.sh", "nothing-like-it"], start_new_session=True,
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                 env={"PATH": f"{self.folder}:/usr/bin:/bin", "PICKLOCK_POLICY": str(self.policy),
                                      "TMPDIR": str(self.folder / "tmp")})

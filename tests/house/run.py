@@ -128,7 +128,8 @@ class Toy(unittest.TestCase):
         self.real("toy-real-crashed", faults=crash)
         lost = 'faults:\n  - {on: "node 1 set from client 1", do: lose_reply}'
         self.real("toy-real-lost", faults=lost)
-        pause = 'faults:\n  - {on: "client 1 after_granted", do: pause, for: 3s}'
+        pause = ('faults:\n  - {at: 0s, do: pause, target: clients 2-3, until: client 1 after_granted}\n'
+                 '  - {on: "client 1 after_granted", do: pause, for: 3s}')
         self.assertIn("assumption", self.real("toy-real-paused", code=1, faults=pause))
 
     def refused(self, name, world):
