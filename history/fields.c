@@ -45,7 +45,7 @@ const struct history_field history_event_fields[] = {
      .may = UINT16_MAX, EVENT(kind), .vocabulary = &history_kinds,
      .problem = "an unknown kind of event"},
     {"process", FIELD_ORDINAL, .doc = "the client; of a node event, who sent the command",
-     .must = ASKED | CLIENT, .may = NODE | FAULT | LATE, EVENT(process),
+     .must = ASKED | CLIENT, .may = NODE | FAULT | PHASE | LATE, EVENT(process),
      .max = HISTORY_PROCESSES_MAX, .problem = "a process below 1 or beyond the limit"},
     {"type", FIELD_WORD,
      .doc = "of an operation: whether it begins, happened, did not, or nobody knows", .must = OP,

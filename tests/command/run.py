@@ -139,12 +139,17 @@ class LibraryCorpus(Command):
 class Livelock(Command):
     def test_a_lock_that_asks_to_be_woken_at_once_for_ever_is_told_and_blamed(self):
         text = GOOD.replace("redlock", "wrong/spins").replace("count: 1, sections: 2", "count: 3, sections: 2")
-        result = self.picklock("run", self.good("spinning", text))
-        self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertIn("fault_tolerance fail (library)", result.stdout)
-        self.assertIn("'s lock asked to be woken at once, for ever: a livelock", result.stdout)
+        path = self.good("spinning", text)
+        for world in ("sim", "real"):
+            result = self.picklock("run", path, "--world", world)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn("fault_tolerance fail (library)", result.stdout)
+            self.assertIn("'s lock asked to be woken at once, for ever: a livelock", result.stdout)
+            kept = self.folder / "picklock-out" / "spinning" / "1" / world
+            end = json.loads((kept / "history.jsonl").read_text().splitlines()[-1])
+            self.assertEqual((end["f"], end["cause"]), ("run-end", "livelock"))
+            self.assertIn(end["process"], (1, 2, 3))
         kept = self.folder / "picklock-out" / "spinning" / "1" / "sim"
-        self.assertIn('"cause":"livelock"', (kept / "history.jsonl").read_text())
         self.assertEqual(self.picklock("replay", kept / "run.bundle").returncode, 1)
 
 

@@ -27,6 +27,7 @@ enum {
     CLIENT_PROCESS_QUEUE_MAX = 16,       /* what can come in while it stands at a probe point */
     CLIENT_PROCESS_POLL_MS = 20,         /* how often a clock with a wrong rate is looked at */
     CLIENT_PROCESS_WAKES_AT_ONCE = 1000, /* in a row; each one behind them waits a millisecond */
+    CLIENT_PROCESS_LIVELOCK = 2000,      /* so many in a row, and nothing else, are no waiting */
 };
 
 /* Everything a client's process has. One a process, so it may be static. */
@@ -133,12 +134,13 @@ static int64_t client_process_wall(struct client_process *process)
 
 /*
  * Set the alarm for the wake that the actor asked for, on a clock that may go wrong. A lock that
- * asks to be woken at once for ever gets nothing done, but it must not take the processors that
- * the rest of the run is measured by.
+ * asks to be woken at once for ever gets nothing done: the run is told, and until it ends the
+ * lock must not take the processors that the rest of the run is measured by.
  */
 static void client_process_arm(struct client_process *process)
 {
     if (process->wake_ns == TIME_NEVER) {
+        process->wakes_at_once = 0;
         loop_alarm_set(&process->alarm, TIME_NEVER);
         return;
     }
@@ -151,6 +153,10 @@ static void client_process_arm(struct client_process *process)
     process->wakes_at_once = at_ns <= now_ns ? process->wakes_at_once + 1 : 0;
     if (process->wakes_at_once > CLIENT_PROCESS_WAKES_AT_ONCE) {
         at_ns = now_ns + NS_PER_MS;
+    }
+    if (process->wakes_at_once == CLIENT_PROCESS_LIVELOCK) {
+        struct client_message message = {.type = CLIENT_MESSAGE_LIVELOCK};
+        client_process_tell(&message);
     }
     loop_alarm_set(&process->alarm, at_ns);
 }

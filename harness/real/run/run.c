@@ -75,7 +75,7 @@ static void run_emit_phase(struct run *run, enum history_f f, enum history_cause
         .kind = HISTORY_PHASE,
         .f = (uint8_t)f,
         .cause = (uint8_t)cause,
-        .process = HISTORY_NOBODY,
+        .process = cause == CAUSE_LIVELOCK ? run->spinner->index : HISTORY_NOBODY,
         .node = HISTORY_NO_NODE,
         .fault = HISTORY_NO_FAULT,
     };
@@ -458,7 +458,8 @@ static struct result run_real(const struct plan *plan, const struct world_option
     enum history_cause cause = run_all_done(&run) ? CAUSE_ALL_DONE : CAUSE_DEADLINE;
     run_heal(&run);
     run_audit(&run);
-    run_emit_phase(&run, HISTORY_RUN_END, run.stopped ? CAUSE_STOPPED : cause);
+    cause = run.stopped ? CAUSE_STOPPED : cause;
+    run_emit_phase(&run, HISTORY_RUN_END, run.spinner != NULL ? CAUSE_LIVELOCK : cause);
     struct text unwatched = text_over(header->unwatched, sizeof header->unwatched);
     text_add(&unwatched, "%s", keys_unwatched(run.keys));
     run_end(&run);

@@ -154,10 +154,11 @@ struct run {
     struct result outcome; /* of the run; once it failed, everything ends */
     bool over;             /* stop at once: failed, interrupted or at the first violation */
     bool stopped;          /* ... by should_stop */
-    bool looping;          /* the loop is made */
-    bool going;            /* events count from start_ns on */
-    int64_t start_ns;      /* loop time of the history's zero: when the clients begin */
-    int64_t prepared_ns;   /* ... from which keys and adapters count, who were there before */
+    const struct run_client *spinner; /* whose lock asks to be woken at once for ever, or NULL */
+    bool looping;                     /* the loop is made */
+    bool going;                       /* events count from start_ns on */
+    int64_t start_ns;                 /* loop time of the history's zero: when the clients begin */
+    int64_t prepared_ns; /* ... from which keys and adapters count, who were there before */
 
     struct guard guard;
     char password[PASSWORD_BYTES]; /* of servers that are children of ours */

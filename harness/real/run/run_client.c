@@ -140,6 +140,10 @@ static void run_client_message(struct run_client *client, const struct client_me
     case CLIENT_MESSAGE_DONE:
         client->state = RUN_CLIENT_DONE;
         return;
+    case CLIENT_MESSAGE_LIVELOCK:
+        run->spinner = client;
+        run->over = true;
+        return;
     case CLIENT_MESSAGE_FAILED:
         run_fail(run, result_error(ERROR_ENVIRONMENT), message->u.text);
         return;
