@@ -365,7 +365,7 @@ static void json_list(struct text *text, const char *name, uint16_t words)
     const char *comma = "";
     text_add(text, ",\"%s\":[", name);
     for (size_t i = 0; i < HISTORY_DECLARES; i++) {
-        if ((words >> i & 1u) != 0) {
+        if (((uint32_t)words >> i & 1u) != 0) {
             text_add(text, "%s\"%s\"", comma, history_declarations.words[i]);
             comma = ",";
         }

@@ -70,7 +70,7 @@ static void print_kinds(const char *words, uint16_t kinds, struct text *text)
 {
     const char *comma = words;
     for (size_t i = 0; i < history_kinds.count; i++) {
-        if ((kinds >> i & 1u) != 0) {
+        if (((uint32_t)kinds >> i & 1u) != 0) {
             text_add(text, "%s`%s`", comma, history_kinds.words[i]);
             comma = ", ";
         }

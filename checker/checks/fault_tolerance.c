@@ -207,6 +207,19 @@ static void answers_finish(struct fault_tolerance *tolerance, const struct ledge
     }
 }
 
+/* Those who ask got into each other's way, or out of it. */
+static void tolerance_split(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                            uint32_t resource)
+{
+    struct tolerance_gap *gap = &tolerance->gaps[resource];
+    bool split = gap->asking > 1 && ledger_undecided(ledger, resource);
+    if (split != gap->split) {
+        gap->before_ns = gap_length(gap, ledger->now_ns);
+        gap->split = split;
+        gap_count_on(gap, ledger->now_ns);
+    }
+}
+
 /* ---- faults ---- */
 
 /* Who asks now, is alive and touched by no fault. */
@@ -245,6 +258,7 @@ static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledg
     bool goes_on = event->f == HISTORY_FAULT_EFFECT && was_healthy && tolerance->majority_healthy;
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
         struct tolerance_gap *gap = &tolerance->gaps[i];
+        tolerance_split(tolerance, ledger, i);
         if (goes_on) {
             gap_goes_on(gap, event->time_ns);
         } else {
@@ -301,19 +315,6 @@ static void tolerance_acquire(struct fault_tolerance *tolerance, const struct le
     }
 }
 
-/* Those who ask got into each other's way, or out of it. */
-static void tolerance_split(struct fault_tolerance *tolerance, const struct ledger *ledger,
-                            uint32_t resource)
-{
-    struct tolerance_gap *gap = &tolerance->gaps[resource];
-    bool split = gap->asking > 1 && ledger_undecided(ledger, resource);
-    if (split != gap->split) {
-        gap->before_ns = gap_length(gap, ledger->now_ns);
-        gap->split = split;
-        gap_count_on(gap, ledger->now_ns);
-    }
-}
-
 /* The holder's lease ends, or runs on; an end that had passed when it was told moves nothing. */
 static void tolerance_holder(struct fault_tolerance *tolerance, const struct ledger *ledger,
                              const struct history_event *event)
@@ -360,6 +361,7 @@ static void tolerance_killed(struct fault_tolerance *tolerance, const struct led
         count_asking(tolerance, ledger);
         gap->before_ns = before_ns;
         gap_count_on(gap, event->time_ns);
+        tolerance_split(tolerance, ledger, process->open_resource);
     }
     *answer_of(tolerance, slot) = TIME_NEVER;
 }

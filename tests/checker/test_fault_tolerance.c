@@ -315,6 +315,19 @@ Test(fault_tolerance, time_in_which_votes_are_split_is_not_counted)
                    VERDICT_PASS);
 }
 
+/* The votes were split already when the fault ended that kept one of the two from counting. */
+Test(fault_tolerance, votes_are_split_as_soon_as_a_fault_lets_two_ask)
+{
+#define TWO_BEHIND(ms)                                                                             \
+    HEADER FAULT_OF_CLIENT(1, 1, "pause", "start", 2) TWO_ASK FAULT_OF_CLIENT(ms, 1, "pause",      \
+                                                                              "end", 2)
+    assert_verdict(judge_lines("fault_tolerance", TWO_BEHIND(20) GRANT(1700, 1, "c", 2600)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("fault_tolerance", TWO_BEHIND(20) DELETED(40, 2, 2, "b") DELETED(
+                                                      41, 1, 1, "a") GRANT(1700, 1, "c", 2600)),
+                   VERDICT_FAIL);
+}
+
 Test(fault_tolerance, clients_that_wait_without_keys_ask_in_vain)
 {
     struct check_result result =
