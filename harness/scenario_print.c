@@ -170,18 +170,25 @@ static void expects_print(const struct scenario *scenario, struct text *text)
     }
 }
 
+/* A line of words of the top, where there are any. */
+static void words_print(const struct scenario *scenario, const char *path, struct text *text)
+{
+    const struct scenario_key *key = &scenario_keys[scenario_key_index(path)];
+    if (key_get(key, scenario) != 0) {
+        text_add(text, "%s: ", path);
+        key_value_print(key, key_get(key, scenario), text);
+        text_add(text, "\n");
+    }
+}
+
 void scenario_print(const struct scenario *scenario, struct text *text)
 {
     text_add(text, "version: 1\nname: %s\nabout: ", scenario->name);
     text_print_quoted(scenario->about, text);
     text_add(text, "source: ");
     text_print_quoted(scenario->source, text);
-    if (scenario->needs != 0) {
-        const struct scenario_key *needs = &scenario_keys[scenario_key_index("needs")];
-        text_add(text, "needs: ");
-        key_value_print(needs, key_get(needs, scenario), text);
-        text_add(text, "\n");
-    }
+    words_print(scenario, "needs", text);
+    words_print(scenario, "lacks", text);
     text_add(text, "lock: {algorithm: %s, ", scenario->algorithm);
     map_print(scenario, "lock", text);
     text_add(text, ", retry: {");

@@ -136,8 +136,7 @@ static void end_key(struct text_lanes *lanes, struct node_row *row, int64_t now_
     int32_t last = text_column(lanes, now_ns);
     for (int32_t at = first; at < (last > first ? last : first + 1); at++) {
         bool number = (at - first) % OWNER_EVERY == 1 && row->owner != HISTORY_NOBODY && !audit;
-        put(lanes, row->cells, at,
-            (uint8_t)(number ? OWNER + (row->owner + base) % 10 : KEY));
+        put(lanes, row->cells, at, (uint8_t)(number ? OWNER + (row->owner + base) % 10 : KEY));
         lanes->used |= 1u << KEY;
     }
 }

@@ -49,6 +49,28 @@ Test(corpus, every_scenario_says_what_it_is_about_and_its_source)
 }
 
 /* Results lie in a folder of the scenario's name. */
+/* Shards and bundles carry scenarios as they are printed. */
+Test(corpus, every_scenario_is_read_as_it_is_printed)
+{
+    static char first[CORPUS_TOLD_BYTES];
+    static char second[CORPUS_TOLD_BYTES];
+    static char told[CORPUS_TOLD_BYTES];
+    static struct scenario again;
+    for (size_t i = 0; i < corpus.gl_pathc; i++) {
+        struct text printed = text_over(first, sizeof first);
+        struct text reprinted = text_over(second, sizeof second);
+        struct text errors = text_over(told, sizeof told);
+        struct arena arena = arena_empty(16 * MEBIBYTE);
+        scenario_print(corpus_read(i), &printed);
+        const struct scenario_source source = {corpus.gl_pathv[i], first, printed.length, NULL};
+        struct result result = scenario_parse(&source, &arena, &again, &errors);
+        cr_assert(!result_failed(result), "%s", told);
+        scenario_print(&again, &reprinted);
+        cr_assert_str_eq(first, second);
+        arena_release(&arena);
+    }
+}
+
 Test(corpus, names_are_unique)
 {
     static char names[CORPUS_MAX][SCENARIO_NAME_BYTES];

@@ -100,6 +100,9 @@ Test(scenario_print, needs_are_read_back)
     const struct parsed *parsed = parse(HEAD "needs: [validity, several]\n");
     cr_assert_eq(parsed->scenario.needs, 1u << DECLARES_VALIDITY | 1u << DECLARES_SEVERAL);
     assert_round_trip(&parsed->scenario);
+    parsed = parse(HEAD "lacks: [reentrant]\n");
+    cr_assert_eq(parsed->scenario.lacks, 1u << DECLARES_REENTRANT);
+    assert_round_trip(&parsed->scenario);
 }
 
 Test(scenario_print, random_faults_are_read_back)

@@ -113,8 +113,9 @@ static inline void servers_start(struct servers *servers, int count)
     cr_assert(mkdtemp(servers->directory) != NULL);
     servers->count = count;
     for (int i = 0; i < count; i++) {
-        (void)snprintf(servers->path[i], sizeof servers->path[i], "%s/node-%d.sock",
-                       servers->directory, i);
+        char path[sizeof servers->path[i]];
+        (void)snprintf(path, sizeof path, "%s/node-%d.sock", servers->directory, i);
+        memcpy(servers->path[i], path, sizeof path);
         servers->address[i] = servers->path[i];
         server_launch(servers, i);
     }
