@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,8 +49,8 @@ static void data_path(const struct server_process *process, char path[SERVER_PAT
 /*
  * Making a database takes a second: it is made once for each version of the server and kept in the
  * user's cache, with the tables in it, and copied. Where that cannot be written it is made each
- * time. $1: where it goes, $2: the server's program, $3: the tables; the password comes last, as a
- * statement to read.
+ * time. $1: where it goes, $2: the server's program, $3: the tables, $4: how a client is known, $5:
+ * the cache; the password comes last, as a statement to read.
  */
 static const char furnish_script[] =
     "set -eu\n"
@@ -57,7 +58,7 @@ static const char furnish_script[] =
     "data=$1 bin=${2%/*}\n"
     "version=$(\"$2\" --version)\n"
     "version=${version#*) }\n"
-    "cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/picklock\n"
+    "cache=$5/picklock\n"
     "template=$cache/postgresql-${version%% *}-1\n"
     "if [ -f \"$template/PG_VERSION\" ]; then\n"
     "    cp -a --reflink=auto \"$template\" \"$data\"\n"
@@ -65,7 +66,7 @@ static const char furnish_script[] =
     "    \"$bin/initdb\" -D \"$data\" -U picklock -A trust --no-sync --locale=C -E UTF8"
     " --wal-segsize=1 </dev/null\n"
     "    printf '%s' \"$3\" | \"$2\" --single -D \"$data\" -c fsync=off -j postgres\n"
-    "    if mkdir -p \"$cache\" 2>/dev/null; then\n"
+    "    if [ -d \"$cache\" ] || mkdir \"$cache\" 2>/dev/null; then\n"
     "        find \"$cache\" -maxdepth 1 -name '*.new.*' -mmin +10 -exec rm -rf {} +\n"
     "        new=$template.new.$$\n"
     "        cp -a --reflink=auto \"$data\" \"$new\" && mv -T \"$new\" \"$template\" ||"
@@ -76,11 +77,25 @@ static const char furnish_script[] =
     "[ \"$4\" = trust ] || \"$2\" --single -D \"$data\" -c fsync=off -c password_encryption=md5"
     " postgres 2>&1\n";
 
+/* The user's cache; it is made here, for it is the user's and not the server's. */
+static void cache_path(char path[SERVER_PATH_BYTES])
+{
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (cache != NULL && cache[0] != '\0') {
+        (void)snprintf(path, SERVER_PATH_BYTES, "%s", cache);
+    } else {
+        (void)snprintf(path, SERVER_PATH_BYTES, "%s/.cache", home != NULL ? home : "/nonexistent");
+    }
+    (void)mkdir(path, 0700); /* without its folder there is none */
+}
+
 static void sql_furnish(const struct server_process *process, struct server_words *words,
                         struct text *input)
 {
     char data[SERVER_PATH_BYTES + 16];
     char program[SERVER_PATH_BYTES] = "postgres";
+    char cache[SERVER_PATH_BYTES];
     const char *password = process->address.password;
     data_path(process, data);
     (void)sql_find(program, sizeof program);
@@ -92,6 +107,8 @@ static void sql_furnish(const struct server_process *process, struct server_word
     server_word(words, "%s", process->program != NULL ? process->program : program);
     server_word(words, "%s", statements_table);
     server_word(words, password != NULL ? "password" : "trust");
+    cache_path(cache);
+    server_word(words, "%s", cache);
     if (password != NULL) {
         text_add(input, "ALTER ROLE picklock PASSWORD '%s'\n", password);
     }
