@@ -97,15 +97,19 @@ static bool asks_for_long_form(const struct lock *lock, const struct lock_event 
 
 /*
  * Send it at length, in the same round. What frees a key is sent whenever that is told: behind a
- * set that came as late, nobody else would delete its key. Any other late command is of no use.
+ * set that came as late, nobody else would delete its key. An extension that others have decided is
+ * sent as long as the lock is held: it compares the value, so that being late does no harm, and
+ * without it the node never knows the script and its key runs out. Any other late command is of no
+ * use.
  */
 static void send_long_form(const struct lock *lock, const struct lock_event *event,
                            struct lock_effects *effects)
 {
     enum lock_verb verb = (enum lock_verb)lock_row_of(lock, event->command.kind)->verb;
-    bool waited_for = event->command.attempt == lock->attempt &&
-                      (lock->pending & lock_bit(event->node_index)) != 0;
-    if (waited_for || lock_verb_frees(verb)) {
+    bool newest = event->command.attempt == lock->attempt;
+    bool waited_for = newest && (lock->pending & lock_bit(event->node_index)) != 0;
+    bool extends = newest && lock->state == LOCK_STATE_HELD && verb == LOCK_VERB_EXTEND_COMPARE;
+    if (waited_for || extends || lock_verb_frees(verb)) {
         struct lock_command command = event->command;
         command.form = LOCK_FORM_LONG;
         lock_send(lock, event->node_index, &command, effects);

@@ -65,7 +65,7 @@ Test(holding, an_unknown_script_is_sent_as_text_in_the_same_round)
                        "24ms reply 2 1        => wake never\n");
 }
 
-Test(holding, a_late_unknown_script_is_sent_as_text_if_it_releases_and_only_then)
+Test(holding, a_late_unknown_script_is_sent_as_text_if_it_releases)
 {
     play_usual("redlock", 3,
                GRANT_3 "# A node that stopped answers when the ttl of the release is over.\n"
@@ -75,13 +75,29 @@ Test(holding, a_late_unknown_script_is_sent_as_text_if_it_releases_and_only_then
                        "11s timer             =>\n"
                        "12s reply 2 noscript  => send 2 compare-delete v1 as text\n"
                        "12s reply 2 1         =>\n");
+}
+
+#define EXTENDED_BY_TWO                                                                            \
+    GRANT_3 "5s extend             => send 0-2 compare-expire v1 10000ms; wake 5050ms\n"           \
+            "5s reply 0 1          =>\n"                                                           \
+            "5s reply 1 1          => tell extended v1 validity 9898ms until 14898ms; wake "       \
+            "14898ms\n"
+
+Test(holding, a_late_unknown_script_is_sent_as_text_if_it_extends_what_is_still_held)
+{
     play_usual("redlock", 3,
-               GRANT_3 "5s extend             => send 0-2 compare-expire v1 10000ms; wake "
-                       "5050ms\n"
-                       "5s reply 0 1          =>\n"
-                       "5s reply 1 1          => tell extended v1 validity 9898ms until "
-                       "14898ms; wake 14898ms\n"
-                       "6s reply 2 noscript   =>\n");
+               EXTENDED_BY_TWO
+               "# Or the node would hear the short form each time and never be extended.\n"
+               "6s reply 2 noscript   => send 2 compare-expire v1 10000ms as text\n"
+               "6s reply 2 1          =>\n");
+    play_usual("redlock", 3,
+               EXTENDED_BY_TWO "6s extend             => send 0-2 compare-expire v1 10000ms; wake "
+                               "6050ms\n"
+                               "# Of the extension before: the new one will ask by itself.\n"
+                               "6s reply 2 noscript   =>\n");
+    play_usual("redlock", 3,
+               EXTENDED_BY_TWO "14898ms timer         => tell lost v1\n"
+                               "15s reply 2 noscript  =>\n");
 }
 
 Test(holding, extends_by_compare_and_expire_on_a_majority)
