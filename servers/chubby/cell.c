@@ -66,9 +66,29 @@ static int64_t clock_of_master(const struct cell *cell, const struct server_door
     return clock_local(&door->nodes[cell->master].mono, door->true_ns);
 }
 
+/* Bit n: member n does not run. */
+static uint64_t members_idle(const struct cell *cell)
+{
+    return cell->down | cell->frozen;
+}
+
+/* ... or is of no use to the others. */
+static uint64_t members_away(const struct cell *cell)
+{
+    return members_idle(cell) | cell->cut;
+}
+
+static bool majority_is_there(const struct cell *cell)
+{
+    uint32_t away = (uint32_t)__builtin_popcountll(members_away(cell));
+    return cell->node_count - away >= lock_quorum(cell->node_count);
+}
+
+/* "Acknowledged when the write has reached a majority of the replicas in the cell" (2.1). */
 static bool master_serves(const struct cell *cell)
 {
-    return cell->master != CELL_NOBODY && ((cell->away | cell->cut) >> cell->master & 1) == 0;
+    return cell->master != CELL_NOBODY && (members_away(cell) >> cell->master & 1) == 0 &&
+           majority_is_there(cell);
 }
 
 /* A quarter of the lease before the end that its client knows. */
@@ -335,12 +355,6 @@ static void cell_ask(void *state, const struct server_ask *ask, struct server_do
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static bool majority_is_there(const struct cell *cell)
-{
-    uint32_t away = (uint32_t)__builtin_popcountll(cell->away | cell->cut);
-    return cell->node_count - away >= lock_quorum(cell->node_count);
-}
-
 /* KeepAlives that waited at a master that is none any more are answered by nobody. */
 static void master_steps_down(struct cell *cell)
 {
@@ -357,7 +371,7 @@ static void master_elected(struct cell *cell, struct server_door *door)
     uint32_t node = cell->before;
     do {
         node = (node + 1) % cell->node_count;
-    } while (((cell->away | cell->cut) >> node & 1) != 0);
+    } while ((members_away(cell) >> node & 1) != 0);
     cell->master = node;
     for (uint32_t i = 0; i < cell->resource_count; i++) {
         struct cell_lock *lock = &cell->locks[i];
@@ -377,7 +391,7 @@ static void master_elected(struct cell *cell, struct server_door *door)
 
 static void cell_elect(struct cell *cell, struct server_door *door)
 {
-    if (master_serves(cell) && majority_is_there(cell)) {
+    if (master_serves(cell)) {
         return;
     }
     if (cell->master != CELL_NOBODY) {
@@ -399,11 +413,9 @@ static void cell_wake(void *state, uint32_t wake, struct server_door *door)
 }
 
 /* A member went or came: when the master's lease is over, it is seen who can be one. */
-static void member_turned(struct cell *cell, uint32_t node, bool away, struct server_door *door)
+static void member_turned(struct cell *cell, struct server_door *door)
 {
-    uint64_t bit = UINT64_C(1) << node;
-    cell->away = away ? cell->away | bit : cell->away & ~bit;
-    bool calm = master_serves(cell) && majority_is_there(cell);
+    bool calm = master_serves(cell);
     door->arm(door, election_wake(cell), calm ? TIME_NEVER : door->true_ns + cell->election_ns);
     cell_rearm(cell, door);
 }
@@ -418,7 +430,10 @@ static void cell_bent(void *state, uint32_t node, struct server_door *door)
 
 static void cell_froze(void *state, uint32_t node, bool frozen, struct server_door *door)
 {
-    member_turned(state, node, frozen, door);
+    struct cell *cell = state;
+    uint64_t bit = UINT64_C(1) << node;
+    cell->frozen = frozen ? cell->frozen | bit : cell->frozen & ~bit;
+    member_turned(cell, door);
 }
 
 /* Whoever its links leave no majority is cut off from the others, and does nothing without them. */
@@ -428,13 +443,14 @@ static void cell_reach(void *state, struct server_door *door)
     for (uint32_t node = 0; node < cell->node_count; node++) {
         uint32_t company = cell->node_count;
         for (uint32_t other = 0; other < cell->node_count; other++) {
-            bool run = ((cell->away >> node | cell->away >> other) & 1) == 0 && other != node;
+            bool run = ((members_idle(cell) >> node | members_idle(cell) >> other) & 1) == 0 &&
+                       other != node;
             company -=
                 run && !(door->reaches(door, node, other) && door->reaches(door, other, node));
         }
         if ((company < lock_quorum(cell->node_count)) != ((cell->cut >> node & 1) != 0)) {
             cell->cut ^= UINT64_C(1) << node;
-            member_turned(cell, node, (cell->away >> node & 1) != 0, door);
+            member_turned(cell, door);
         }
     }
 }
@@ -457,13 +473,16 @@ static uint32_t cell_stop(void *state, const struct server_turn *turn, enum serv
     if (turn->node == cell->master) {
         master_steps_down(cell);
     }
-    member_turned(cell, turn->node, true, door);
+    cell->down |= UINT64_C(1) << turn->node;
+    member_turned(cell, door);
     return 0;
 }
 
 static void cell_start(void *state, const struct server_turn *turn, struct server_door *door)
 {
-    member_turned(state, turn->node, false, door);
+    struct cell *cell = state;
+    cell->down &= ~(UINT64_C(1) << turn->node);
+    member_turned(cell, door);
 }
 
 static const struct server_model model = {

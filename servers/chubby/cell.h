@@ -48,7 +48,8 @@ struct cell {
     uint32_t resource_count;
     uint32_t master;          /* CELL_NOBODY: none */
     uint32_t before;          /* who was, last */
-    uint64_t away;            /* bit n: stopped, or frozen */
+    uint64_t down;            /* bit n: stopped */
+    uint64_t frozen;          /* bit n: paused; one may be both */
     uint64_t cut;             /* bit n: its links leave it no majority */
     struct cell_lock locks[]; /* one a resource; then the sessions */
 };

@@ -244,3 +244,27 @@ Test(faults_nodes, a_failover_loses_what_the_replica_did_not_have)
     cr_assert_null(key(HISTORY_KEY_LOST, 1), "the replica of node 2 had caught up");
     fixture_close(&fixture);
 }
+
+Test(faults_nodes, a_member_that_is_killed_while_it_is_paused_is_not_back_when_the_pause_ends)
+{
+    fixture_run(&fixture,
+                "version: 1\nname: test\nabout: a test\nsource: the tests\n"
+                "lock: {algorithm: chubby, ttl: 12s, retry: {count: 200, delay: 500ms}}\n"
+                "nodes: {count: 3}\nclients: {count: 2, sections: 5, hold: 2s, writes: 0}\n"
+                "duration: 3m\nbound: 60s\nfaults:\n"
+                "  - {at: 1s, do: crash, target: node 2, for: 60s}\n"
+                "  - {at: 1s, do: pause, target: node 3, for: 3s}\n"
+                "  - {at: 1500ms, do: crash, target: node 3, for: 60s}\n" TAIL,
+                1);
+    uint32_t granted = 0;
+    for (uint64_t i = 0; i < fixture.count; i++) {
+        const struct history_event *event = &fixture.events[i];
+        if (event->kind == HISTORY_OP && event->type == HISTORY_OK) {
+            bool alone = event->time_ns > 1 * NS_PER_S && event->time_ns < 61 * NS_PER_S;
+            cr_assert_not(alone, "one of three members cannot commit anything");
+            granted += event->f == HISTORY_ACQUIRE ? 1 : 0;
+        }
+    }
+    cr_assert_eq(granted, 11, "before, and when two of three are there again");
+    fixture_close(&fixture);
+}
