@@ -154,6 +154,9 @@ Test(run, a_lost_reply_was_applied)
     const struct history_event *effect = story_find(&story, HISTORY_FAULT, HISTORY_FAULT_EFFECT, 0);
     cr_assert_eq(effect->fault_kind, FAULT_LOSE_REPLY);
     cr_assert_eq(effect->number[1], 1);
+    const struct history_event *end = story_find(&story, HISTORY_FAULT, HISTORY_FAULT_END, 0);
+    cr_assert_eq(end->fault, effect->fault);
+    cr_assert_eq(end->number[1], 0, "what strikes one command lasts no time");
 }
 
 Test(run, a_held_partition_delivers_after_its_end)

@@ -176,6 +176,7 @@ static void run_fault_begin(struct run *run, uint32_t k)
     const struct fault *fault = run_fault_at(run, k);
     struct run_sight sight = run_fault_sight(fault, HISTORY_FAULT_START);
     run->faults[k].begun_ns = loop_now_ns();
+    sight.at_ns = run->faults[k].begun_ns;
     run_fault_record(run, k, &sight);
     if (run_strike_is_link(fault)) {
         if (run_link_strikes_message(run, k)) {
@@ -202,12 +203,13 @@ static void run_fault_end(struct run *run, uint32_t k)
 {
     const struct fault *fault = run_fault_at(run, k);
     int64_t ended_ns = loop_now_ns(); /* before what it held goes on */
-    if (run_strike_is_link(fault)) {
-        bool struck_message = run->faults[k].links_pending;
-        if (!struck_message) {
-            proxy_fault_end(run_links_of(run, fault), k);
-            run->faults[k].links_pending = !run_link_show(run, k);
-        }
+    bool struck_message = run_strike_is_link(fault) && run->faults[k].links_pending;
+    if (struck_message) {
+        /* It lasted no time, however long the machine kept us from writing down its end. */
+        ended_ns = run->faults[k].begun_ns;
+    } else if (run_strike_is_link(fault)) {
+        proxy_fault_end(run_links_of(run, fault), k);
+        run->faults[k].links_pending = !run_link_show(run, k);
     }
     for (int32_t i = fault->client_first;
          !run_strike_is_link(fault) && i >= 0 && i <= fault->client_last; i++) {
