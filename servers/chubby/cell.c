@@ -8,14 +8,14 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static uint32_t session_count(const struct cell *cell)
+uint32_t cell_session_count(const struct cell *cell)
 {
     return cell->resource_count * cell->client_count * CELL_SESSIONS;
 }
 
-static struct cell_session *session_at(struct cell *cell, uint32_t number)
+struct cell_session *cell_session_at(struct cell *cell, uint32_t number)
 {
-    ASSERT(number < session_count(cell));
+    ASSERT(number < cell_session_count(cell));
     struct cell_session *sessions = (void *)&cell->locks[cell->resource_count];
     return &sessions[number];
 }
@@ -25,9 +25,9 @@ static uint32_t resource_of(const struct cell *cell, uint32_t number)
     return number / (cell->client_count * CELL_SESSIONS);
 }
 
-static uint32_t election_wake(const struct cell *cell)
+uint32_t cell_election_wake(const struct cell *cell)
 {
-    return session_count(cell);
+    return cell_session_count(cell);
 }
 
 static size_t cell_bytes(const struct server_shape *shape)
@@ -61,34 +61,10 @@ static void cell_init(void *state, const struct server_shape *shape)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-static int64_t clock_of_master(const struct cell *cell, const struct server_door *door)
+int64_t cell_clock(const struct cell *cell, const struct server_door *door)
 {
+    ASSERT(cell->master != CELL_NOBODY);
     return clock_local(&door->nodes[cell->master].mono, door->true_ns);
-}
-
-/* Bit n: member n does not run. */
-static uint64_t members_idle(const struct cell *cell)
-{
-    return cell->down | cell->frozen;
-}
-
-/* ... or is of no use to the others. */
-static uint64_t members_away(const struct cell *cell)
-{
-    return members_idle(cell) | cell->cut;
-}
-
-static bool majority_is_there(const struct cell *cell)
-{
-    uint32_t away = (uint32_t)__builtin_popcountll(members_away(cell));
-    return cell->node_count - away >= lock_quorum(cell->node_count);
-}
-
-/* "Acknowledged when the write has reached a majority of the replicas in the cell" (2.1). */
-static bool master_serves(const struct cell *cell)
-{
-    return cell->master != CELL_NOBODY && (members_away(cell) >> cell->master & 1) == 0 &&
-           majority_is_there(cell);
 }
 
 /* A quarter of the lease before the end that its client knows. */
@@ -99,9 +75,9 @@ static int64_t answer_ns(const struct cell_session *session)
 
 static void session_arm(struct cell *cell, uint32_t number, struct server_door *door)
 {
-    const struct cell_session *session = session_at(cell, number);
+    const struct cell_session *session = cell_session_at(cell, number);
     int64_t true_ns = TIME_NEVER;
-    if (session->open && master_serves(cell)) {
+    if (session->open && cell_master_serves(cell)) {
         int64_t local_ns = session->waits ? answer_ns(session) : session->end_ns;
         local_ns = local_ns < session->end_ns ? local_ns : session->end_ns;
         true_ns = clock_true(&door->nodes[cell->master].mono, local_ns);
@@ -110,19 +86,19 @@ static void session_arm(struct cell *cell, uint32_t number, struct server_door *
     door->arm(door, number, true_ns);
 }
 
-static void cell_rearm(struct cell *cell, struct server_door *door)
+void cell_rearm(struct cell *cell, struct server_door *door)
 {
-    for (uint32_t i = 0; i < session_count(cell); i++) {
-        if (session_at(cell, i)->open) {
+    for (uint32_t i = 0; i < cell_session_count(cell); i++) {
+        if (cell_session_at(cell, i)->open) {
             session_arm(cell, i, door);
         }
     }
 }
 
-static void session_extend(struct cell *cell, struct cell_session *session,
-                           const struct server_door *door)
+void cell_session_extend(struct cell *cell, struct cell_session *session,
+                         const struct server_door *door)
 {
-    session->end_ns = clock_of_master(cell, door) + session->ttl_ns;
+    session->end_ns = cell_clock(cell, door) + session->ttl_ns;
     session->sound_ns = door->true_ns + session->ttl_ns;
 }
 
@@ -155,7 +131,7 @@ static uint32_t session_find(struct cell *cell, const struct server_ask *ask)
 {
     uint32_t first = (ask->resource * cell->client_count + ask->client) * CELL_SESSIONS;
     for (uint32_t i = first; i < first + CELL_SESSIONS; i++) {
-        struct cell_session *session = session_at(cell, i);
+        struct cell_session *session = cell_session_at(cell, i);
         if (session->open &&
             memcmp(&session->value, &ask->command.value, sizeof session->value) == 0) {
             return i;
@@ -168,7 +144,7 @@ static uint32_t session_place(struct cell *cell, const struct server_ask *ask)
 {
     uint32_t first = (ask->resource * cell->client_count + ask->client) * CELL_SESSIONS;
     for (uint32_t i = first; i < first + CELL_SESSIONS; i++) {
-        if (!session_at(cell, i)->open) {
+        if (!cell_session_at(cell, i)->open) {
             return i;
         }
     }
@@ -177,14 +153,14 @@ static uint32_t session_place(struct cell *cell, const struct server_ask *ask)
 
 static void session_remove(struct cell *cell, uint32_t number, struct server_door *door)
 {
-    memset(session_at(cell, number), 0, sizeof(struct cell_session));
+    memset(cell_session_at(cell, number), 0, sizeof(struct cell_session));
     door->arm(door, number, TIME_NEVER);
 }
 
 /* The session is over: "the lock-delay" begins for the lock that it held. */
 static void session_expire(struct cell *cell, uint32_t number, struct server_door *door)
 {
-    struct cell_session *session = session_at(cell, number);
+    struct cell_session *session = cell_session_at(cell, number);
     struct cell_lock *lock = &cell->locks[resource_of(cell, number)];
     if (session->waits) {
         answer(door, &session->keep, LOCK_REPLY_NO, 0, SERVER_NO_EVENT);
@@ -210,10 +186,10 @@ static void session_expire(struct cell *cell, uint32_t number, struct server_doo
  * expiring", then extends it and says for how long, counted from when the KeepAlive came. */
 static void keep_answer(struct cell *cell, uint32_t number, struct server_door *door)
 {
-    struct cell_session *session = session_at(cell, number);
+    struct cell_session *session = cell_session_at(cell, number);
     struct cell_lock *lock = &cell->locks[resource_of(cell, number)];
     uint64_t told = SERVER_NO_EVENT;
-    session_extend(cell, session, door);
+    cell_session_extend(cell, session, door);
     session->told_ns = session->end_ns;
     session->waits = false;
     if (lock->holder == number) {
@@ -229,12 +205,12 @@ static void keep_answer(struct cell *cell, uint32_t number, struct server_door *
 
 static void cell_wake_session(struct cell *cell, uint32_t number, struct server_door *door)
 {
-    struct cell_session *session = session_at(cell, number);
+    struct cell_session *session = cell_session_at(cell, number);
     ASSERT(session->open);
-    if (!master_serves(cell)) {
+    if (!cell_master_serves(cell)) {
         return;
     }
-    int64_t local_ns = clock_of_master(cell, door);
+    int64_t local_ns = cell_clock(cell, door);
     if (session->waits && local_ns >= answer_ns(session) && local_ns <= session->end_ns) {
         keep_answer(cell, number, door);
     } else if (local_ns >= session->end_ns) {
@@ -254,11 +230,11 @@ static void cell_open(struct cell *cell, const struct server_ask *ask, struct se
         answer(door, ask, LOCK_REPLY_ERROR, 0, SERVER_NO_EVENT); /* too many of this client */
         return;
     }
-    struct cell_session *session = session_at(cell, number);
+    struct cell_session *session = cell_session_at(cell, number);
     session->open = true;
     session->value = ask->command.value;
     session->ttl_ns = ask->command.ttl_ms * NS_PER_MS;
-    session_extend(cell, session, door);
+    cell_session_extend(cell, session, door);
     session->told_ns = session->end_ns;
     session_arm(cell, number, door);
     answer(door, ask, LOCK_REPLY_YES, 0, SERVER_NO_EVENT);
@@ -269,14 +245,14 @@ static void cell_acquire(struct cell *cell, const struct server_ask *ask, struct
     struct cell_lock *lock = &cell->locks[ask->resource];
     uint32_t number = session_find(cell, ask);
     bool ours = number != CELL_NOBODY && lock->holder == number;
-    bool delayed = lock->holder == CELL_NOBODY && clock_of_master(cell, door) < lock->free_ns;
+    bool delayed = lock->holder == CELL_NOBODY && cell_clock(cell, door) < lock->free_ns;
     if (ours) {
         answer(door, ask, LOCK_REPLY_NUMBER, lock->generation, SERVER_NO_EVENT);
         return;
     }
     if (number == CELL_NOBODY || lock->holder != CELL_NOBODY || delayed) {
         const struct lock_value *owner = lock->holder != CELL_NOBODY
-                                             ? &session_at(cell, lock->holder)->value
+                                             ? &cell_session_at(cell, lock->holder)->value
                                          : delayed ? &lock->last
                                                    : NULL;
         struct history_event event = command_event(cell, ask, HISTORY_KEY_REFUSED, owner);
@@ -287,7 +263,7 @@ static void cell_acquire(struct cell *cell, const struct server_ask *ask, struct
     lock->generation++;
     lock->delay_ns = ask->command.ttl_ms * NS_PER_MS;
     struct history_event event = command_event(cell, ask, HISTORY_KEY_SET, NULL);
-    event_until(&event, cell, session_at(cell, number), door);
+    event_until(&event, cell, cell_session_at(cell, number), door);
     event.fence = lock->generation;
     event.flags |= HISTORY_HAS_FENCE;
     answer(door, ask, LOCK_REPLY_NUMBER, lock->generation, door->record(door, &event));
@@ -300,10 +276,10 @@ static void cell_keep(struct cell *cell, const struct server_ask *ask, struct se
         answer(door, ask, LOCK_REPLY_NO, 0, SERVER_NO_EVENT);
         return;
     }
-    struct cell_session *session = session_at(cell, number);
+    struct cell_session *session = cell_session_at(cell, number);
     session->waits = true; /* one that waited before is answered by this one */
     session->keep = *ask;
-    session->came_ns = clock_of_master(cell, door);
+    session->came_ns = cell_clock(cell, door);
     session_arm(cell, number, door);
 }
 
@@ -313,7 +289,7 @@ static void cell_release(struct cell *cell, const struct server_ask *ask, struct
     struct cell_lock *lock = &cell->locks[ask->resource];
     bool ours = number != CELL_NOBODY && lock->holder == number;
     const struct lock_value *owner =
-        lock->holder == CELL_NOBODY ? NULL : &session_at(cell, lock->holder)->value;
+        lock->holder == CELL_NOBODY ? NULL : &cell_session_at(cell, lock->holder)->value;
     struct history_event event =
         command_event(cell, ask, ours ? HISTORY_KEY_DELETED : HISTORY_KEY_KEPT, owner);
     event.cause = ours ? CAUSE_RELEASED : CAUSE_NONE;
@@ -330,7 +306,7 @@ static void cell_release(struct cell *cell, const struct server_ask *ask, struct
 static void cell_ask(void *state, const struct server_ask *ask, struct server_door *door)
 {
     struct cell *cell = state;
-    if (ask->node != cell->master || !master_serves(cell)) { /* without a majority: nobody's */
+    if (ask->node != cell->master || !cell_master_serves(cell)) { /* without a majority: nobody's */
         answer(door, ask, LOCK_REPLY_ERROR, 0, SERVER_NO_EVENT);
         return;
     }
@@ -353,71 +329,16 @@ static void cell_ask(void *state, const struct server_ask *ask, struct server_do
     UNREACHABLE();
 }
 
-/* ---- members --------------------------------------------------------------------------------- */
-
-/* KeepAlives that waited at a master that is none any more are answered by nobody. */
-static void master_steps_down(struct cell *cell)
-{
-    cell->before = cell->master;
-    cell->master = CELL_NOBODY;
-    for (uint32_t i = 0; i < session_count(cell); i++) {
-        session_at(cell, i)->waits = false;
-    }
-}
-
-/* "extends the leases to the full lease that the previous master may have been using". */
-static void master_elected(struct cell *cell, struct server_door *door)
-{
-    uint32_t node = cell->before;
-    do {
-        node = (node + 1) % cell->node_count;
-    } while ((members_away(cell) >> node & 1) != 0);
-    cell->master = node;
-    for (uint32_t i = 0; i < cell->resource_count; i++) {
-        struct cell_lock *lock = &cell->locks[i];
-        if (lock->free_ns != INT64_MIN) { /* how much of it is over is not known to the new one */
-            lock->free_ns = clock_of_master(cell, door) + lock->delay_ns;
-        }
-    }
-    for (uint32_t i = 0; i < session_count(cell); i++) {
-        struct cell_session *session = session_at(cell, i);
-        if (session->open) {
-            session_extend(cell, session, door);
-            session->told_ns = INT64_MIN / 2;
-        }
-    }
-    cell_rearm(cell, door);
-}
-
-static void cell_elect(struct cell *cell, struct server_door *door)
-{
-    if (master_serves(cell)) {
-        return;
-    }
-    if (cell->master != CELL_NOBODY) {
-        master_steps_down(cell);
-    }
-    if (majority_is_there(cell)) {
-        master_elected(cell, door);
-    }
-}
+/* ---- the model ------------------------------------------------------------------------------- */
 
 static void cell_wake(void *state, uint32_t wake, struct server_door *door)
 {
     struct cell *cell = state;
-    if (wake == election_wake(cell)) {
+    if (wake == cell_election_wake(cell)) {
         cell_elect(cell, door);
     } else {
         cell_wake_session(cell, wake, door);
     }
-}
-
-/* A member went or came: when the master's lease is over, it is seen who can be one. */
-static void member_turned(struct cell *cell, struct server_door *door)
-{
-    bool calm = master_serves(cell);
-    door->arm(door, election_wake(cell), calm ? TIME_NEVER : door->true_ns + cell->election_ns);
-    cell_rearm(cell, door);
 }
 
 static void cell_bent(void *state, uint32_t node, struct server_door *door)
@@ -428,33 +349,6 @@ static void cell_bent(void *state, uint32_t node, struct server_door *door)
     }
 }
 
-static void cell_froze(void *state, uint32_t node, bool frozen, struct server_door *door)
-{
-    struct cell *cell = state;
-    uint64_t bit = UINT64_C(1) << node;
-    cell->frozen = frozen ? cell->frozen | bit : cell->frozen & ~bit;
-    member_turned(cell, door);
-}
-
-/* Whoever its links leave no majority is cut off from the others, and does nothing without them. */
-static void cell_reach(void *state, struct server_door *door)
-{
-    struct cell *cell = state;
-    for (uint32_t node = 0; node < cell->node_count; node++) {
-        uint32_t company = cell->node_count;
-        for (uint32_t other = 0; other < cell->node_count; other++) {
-            bool run = ((members_idle(cell) >> node | members_idle(cell) >> other) & 1) == 0 &&
-                       other != node;
-            company -=
-                run && !(door->reaches(door, node, other) && door->reaches(door, other, node));
-        }
-        if ((company < lock_quorum(cell->node_count)) != ((cell->cut >> node & 1) != 0)) {
-            cell->cut ^= UINT64_C(1) << node;
-            member_turned(cell, door);
-        }
-    }
-}
-
 /* What was answered stands in the logs of a majority. */
 static uint32_t cell_unsynced(void *state, uint32_t node, struct server_door *door)
 {
@@ -462,27 +356,6 @@ static uint32_t cell_unsynced(void *state, uint32_t node, struct server_door *do
     (void)node;
     (void)door;
     return 0;
-}
-
-static uint32_t cell_stop(void *state, const struct server_turn *turn, enum server_stop how,
-                          uint32_t kept, struct server_door *door)
-{
-    struct cell *cell = state;
-    (void)how;
-    (void)kept;
-    if (turn->node == cell->master) {
-        master_steps_down(cell);
-    }
-    cell->down |= UINT64_C(1) << turn->node;
-    member_turned(cell, door);
-    return 0;
-}
-
-static void cell_start(void *state, const struct server_turn *turn, struct server_door *door)
-{
-    struct cell *cell = state;
-    cell->down &= ~(UINT64_C(1) << turn->node);
-    member_turned(cell, door);
 }
 
 static const struct server_model model = {

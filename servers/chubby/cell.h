@@ -54,4 +54,25 @@ struct cell {
     struct cell_lock locks[]; /* one a resource; then the sessions */
 };
 
+/* cell.c: how many places for sessions there are, and one of them; the number of the wake of
+ * elections; the master's clock, which asserts that there is one. */
+uint32_t cell_session_count(const struct cell *cell);
+struct cell_session *cell_session_at(struct cell *cell, uint32_t number);
+uint32_t cell_election_wake(const struct cell *cell);
+int64_t cell_clock(const struct cell *cell, const struct server_door *door);
+/* A whole lease from now; ask to be woken for every session anew. */
+void cell_session_extend(struct cell *cell, struct cell_session *session,
+                         const struct server_door *door);
+void cell_rearm(struct cell *cell, struct server_door *door);
+
+/* members.c: whether there is a master and a majority to commit what it answers; see who can be
+ * one; the model's functions of these names. */
+bool cell_master_serves(const struct cell *cell);
+void cell_elect(struct cell *cell, struct server_door *door);
+void cell_froze(void *state, uint32_t node, bool frozen, struct server_door *door);
+void cell_reach(void *state, struct server_door *door);
+uint32_t cell_stop(void *state, const struct server_turn *turn, enum server_stop how, uint32_t kept,
+                   struct server_door *door);
+void cell_start(void *state, const struct server_turn *turn, struct server_door *door);
+
 #endif
