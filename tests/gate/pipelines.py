@@ -92,6 +92,8 @@ class Workflow(Pipeline):
         workflow = (DEPLOY / "github-workflow.yml").read_text()
         budget = next(line for line in workflow.splitlines() if line.strip().startswith("budget:"))
         workflow = workflow.replace(budget, f"{budget}\n          set-up: \"false\"\n" + with_lines)
+        self.assertIn("uses: OWNER/picklock@VERSION", workflow)
+        workflow = workflow.replace("OWNER/picklock@VERSION", "./")
         (repository / ".github" / "workflows").mkdir(parents=True)
         (repository / ".github" / "workflows" / "locks.yml").write_text(workflow)
         return repository
@@ -116,7 +118,11 @@ class Workflow(Pipeline):
         (stand_in / "action.yml").write_text(
             "name: stand-in\ndescription: keeps what it is given\ninputs: {name: {}, path: {}, if-no-files-found: {}}\n"
             "runs:\n  using: composite\n  steps:\n"
-            f"    - {{shell: bash, env: {{FROM: '${{{{ inputs.path }}}}'}}, run: 'cp -R \"$FROM\" {self.folder}/artifact'}}\n")
+            f"    - {{shell: bash, env: {{FROM: '${{{{ inputs.path }}}}'}}, run: 'bash {self.folder}/keep'}}\n")
+        # Its first line is a folder, whose links it follows; the others are names in it that it leaves out.
+        (self.folder / "keep").write_text('{ read -r from; cp -RL "$from" "%s"; while IFS=/ read -r not _ name; do\n'
+                                          '[ -z "$not" ] || find "%s" -depth -name "$name" -exec rm -r {} +; done; } <<<"$FROM"\n'
+                                          % (self.folder / "artifact", self.folder / "artifact"))
         self.git("init", "-q", cwd=stand_in)
         self.git("add", "-A", cwd=stand_in)
         self.git("commit", "-qm", "all", cwd=stand_in)
@@ -145,11 +151,13 @@ class Workflow(Pipeline):
         repository = self.repository("          world: sim\n")
         self.broken(repository)
         workflow = repository / ".github/workflows/locks.yml"
-        workflow.write_text(workflow.read_text().replace("scenarios: scenarios", "scenarios: no-recheck.yaml").replace("120s", "2s"))
+        workflow.write_text(workflow.read_text().replace("scenarios: scenarios", "scenarios: no-recheck.yaml").replace("120s", ""))
         said = self.act(repository, 1)
         self.assertIn("picklock ended with 1", said)
         self.assertIn("section_exclusion", said)
-        self.assertTrue(list((self.folder / "artifact" / "no-recheck").glob("*/sim/report.html")), "the page is in the artefact")
+        kept = [path.relative_to(self.folder / "artifact") for path in (self.folder / "artifact").rglob("report.html")]
+        self.assertEqual([path for path in kept if "latest" in path.parts], [], "each page is in the artefact once")
+        self.assertTrue([path for path in kept if path.match("no-recheck/*/sim/report.html")], "the page is in the artefact")
 
 
 class Job(Pipeline):
