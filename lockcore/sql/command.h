@@ -1,11 +1,11 @@
 /*
  * command.h: what a database is asked for a lock: a statement a command.
  *
- *     CREATE TABLE locks (name text PRIMARY KEY, owner text NOT NULL, until timestamptz NOT NULL,
- *                         fence bigint NOT NULL);
+ *     CREATE TABLE locks (name text PRIMARY KEY, owner text NOT NULL, until timestamptz NOT NULL);
  *     CREATE SEQUENCE fences;
  *
- *     insert  a row, or the one that is there if its `until` is not after the time; gives a fence
+ *     insert  a row, or the one that is there if its `until` is not after the time; gives a fence,
+ *             drawn when the row is ours: fences grow as the row changes hands
  *     update  a new `until`, if the row has this owner and its `until` is after the time
  *     delete  the row, on the same terms
  *

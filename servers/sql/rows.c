@@ -1,35 +1,19 @@
-/* rows.c: a database as locks see it: one row a name, a sequence, and its own clock. */
+/* rows.c: a database as locks see it: its statements, its sequence, its crashes. */
+#include "servers/sql/rows.h"
+
 #include "lockcore/sql/command.h"
-#include "servers/sql/sql.h"
 
 #include "base/assert.h"
 #include "base/duration.h"
 
 #include <string.h>
 
-/*
- * PostgreSQL with its defaults (fsync, synchronous_commit): what was answered survives a crash and
- * a power cut. A row is over when a statement finds it so; until then it stands in the table.
- */
-struct row {
-    bool present;
-    bool told_over; /* that its end has come is recorded */
-    struct lock_value owner;
-    int64_t
-        until_ms; /* as the statement wrote it: by the database's clock, or the time it brought */
-    int64_t sound_ns; /* its end in true time, if all clocks are sound: tells the cause */
-};
-
-struct table {
-    const struct lock_dialect *dialect; /* constant data: the same in every copy */
-    int64_t fences;                     /* the sequence */
-    uint32_t resource_count;
-    struct row rows[];
-};
+/* How far ahead the sequence writes into its log, so that not each of its numbers must. */
+enum { SEQUENCE_LOGGED_AHEAD = 32 };
 
 static size_t table_bytes(const struct server_shape *shape)
 {
-    return sizeof(struct table) + shape->resource_count * sizeof(struct row);
+    return sizeof(struct sql_table) + shape->resource_count * sizeof(struct sql_row);
 }
 
 static uint32_t table_wakes(const struct server_shape *shape)
@@ -39,14 +23,14 @@ static uint32_t table_wakes(const struct server_shape *shape)
 
 static void table_init(void *state, const struct server_shape *shape)
 {
-    struct table *table = state;
+    struct sql_table *table = state;
     memset(table, 0, table_bytes(shape));
     table->dialect = shape->dialect;
     table->resource_count = shape->resource_count;
 }
 
 /* The first moment of the database's clock that is not before the row's end. */
-static int64_t row_end_ns(const struct row *row)
+static int64_t row_end_ns(const struct sql_row *row)
 {
     return row->until_ms * NS_PER_MS;
 }
@@ -56,9 +40,9 @@ static int64_t clock_ms(const struct server_door *door)
     return clock_local(&door->nodes[0].wall, door->true_ns) / NS_PER_MS;
 }
 
-static void row_arm(struct table *table, uint32_t resource, struct server_door *door)
+static void row_arm(struct sql_table *table, uint32_t resource, struct server_door *door)
 {
-    const struct row *row = &table->rows[resource];
+    const struct sql_row *row = &table->rows[resource];
     int64_t true_ns = TIME_NEVER;
     if (row->present && !row->told_over) {
         true_ns = clock_true(&door->nodes[0].wall, row_end_ns(row));
@@ -68,9 +52,9 @@ static void row_arm(struct table *table, uint32_t resource, struct server_door *
 }
 
 /* Its time is up by the database's clock: whoever asks next may have it. */
-static void row_over(struct table *table, uint32_t resource, struct server_door *door)
+static void row_over(struct sql_table *table, uint32_t resource, struct server_door *door)
 {
-    struct row *row = &table->rows[resource];
+    struct sql_row *row = &table->rows[resource];
     const struct server_node *node = &door->nodes[0];
     struct history_event event = server_key_event(HISTORY_KEY_EXPIRED, 0, resource);
     memcpy(event.owner.bytes, row->owner.bytes, sizeof event.owner.bytes);
@@ -89,14 +73,14 @@ static void row_over(struct table *table, uint32_t resource, struct server_door 
 
 static void table_wake(void *state, uint32_t wake, struct server_door *door)
 {
-    struct table *table = state;
+    struct sql_table *table = state;
     ASSERT(table->rows[wake].present && !table->rows[wake].told_over);
     row_over(table, wake, door);
 }
 
 static void table_bent(void *state, uint32_t node, struct server_door *door)
 {
-    struct table *table = state;
+    struct sql_table *table = state;
     (void)node;
     for (uint32_t i = 0; i < table->resource_count; i++) {
         row_arm(table, i, door);
@@ -107,8 +91,8 @@ static void table_bent(void *state, uint32_t node, struct server_door *door)
 
 /* One statement at its row. */
 struct call {
-    struct table *table;
-    struct row *row;
+    struct sql_table *table;
+    struct sql_row *row;
     const struct server_ask *ask;
     struct server_door *door;
     int64_t now_ms; /* by the database's clock, or the time that the statement brings */
@@ -116,7 +100,7 @@ struct call {
 };
 
 static void done(const struct call *call, enum history_f f, struct lock_reply reply,
-                 const struct row *before)
+                 const struct sql_row *before)
 {
     const struct server_ask *ask = call->ask;
     struct history_event event = server_key_event(f, 0, ask->resource);
@@ -148,7 +132,7 @@ static void done(const struct call *call, enum history_f f, struct lock_reply re
 static void row_write(const struct call *call)
 {
     const struct lock_command *command = &call->ask->command;
-    struct row *row = call->row;
+    struct sql_row *row = call->row;
     row->present = true;
     row->told_over = false;
     row->owner = command->value;
@@ -157,23 +141,31 @@ static void row_write(const struct call *call)
     row_arm(call->table, call->ask->resource, call->door);
 }
 
-/* A sequence moves on whether the row was written or not. */
+int64_t sql_next_fence(struct sql_table *table)
+{
+    table->fences++;
+    if (table->fences > table->fences_logged) {
+        table->fences_logged = table->fences + SEQUENCE_LOGGED_AHEAD;
+    }
+    return table->fences;
+}
+
+/* The fence is drawn when the row is ours already. */
 static void insert(const struct call *call)
 {
-    struct row before = *call->row;
-    int64_t fence = ++call->table->fences;
+    struct sql_row before = *call->row;
     if (before.present && before.until_ms > call->now_ms) {
         done(call, HISTORY_KEY_REFUSED, (struct lock_reply){.type = LOCK_REPLY_NO}, &before);
         return;
     }
     row_write(call);
-    done(call, HISTORY_KEY_SET, (struct lock_reply){.type = LOCK_REPLY_NUMBER, .number = fence},
-         &before);
+    struct lock_reply reply = {.type = LOCK_REPLY_NUMBER, .number = sql_next_fence(call->table)};
+    done(call, HISTORY_KEY_SET, reply, &before);
 }
 
 static void update(const struct call *call)
 {
-    struct row before = *call->row;
+    struct sql_row before = *call->row;
     if (!call->ours || before.until_ms <= call->now_ms) {
         done(call, HISTORY_KEY_KEPT, (struct lock_reply){.type = LOCK_REPLY_NO}, &before);
         return;
@@ -185,7 +177,7 @@ static void update(const struct call *call)
 /* Nobody's key goes with a row that is over. */
 static void remove_row(const struct call *call, bool allowed)
 {
-    struct row before = *call->row;
+    struct sql_row before = *call->row;
     if (!allowed) {
         done(call, HISTORY_KEY_KEPT, (struct lock_reply){.type = LOCK_REPLY_NO}, &before);
         return;
@@ -198,8 +190,8 @@ static void remove_row(const struct call *call, bool allowed)
 
 static void table_ask(void *state, const struct server_ask *ask, struct server_door *door)
 {
-    struct table *table = state;
-    struct row *row = &table->rows[ask->resource];
+    struct sql_table *table = state;
+    struct sql_row *row = &table->rows[ask->resource];
     enum sql_statement kind = (enum sql_statement)ask->command.kind;
     bool brings = kind == SQL_INSERT_AT || kind == SQL_UPDATE_AT;
     bool ours = row->present && memcmp(&row->owner, &ask->command.value, sizeof row->owner) == 0;
@@ -247,11 +239,14 @@ static uint32_t table_unsynced(void *state, uint32_t node, struct server_door *d
 static uint32_t table_stop(void *state, const struct server_turn *turn, enum server_stop how,
                            uint32_t kept, struct server_door *door)
 {
-    (void)state;
+    struct sql_table *table = state;
     (void)turn;
-    (void)how;
     (void)kept;
     (void)door;
+    if (how != SERVER_STOP_CLEAN) {
+        table->fences = table->fences_logged; /* it goes on from there: its log knows no better */
+    }
+    table->fences_logged = table->fences;
     return 0;
 }
 

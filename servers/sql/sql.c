@@ -1,8 +1,7 @@
 /* sql.c: a database as a kind: the row. */
-#include "servers/sql/sql.h"
-
 #include "lockcore/sql/command.h"
 #include "servers/sql/real/real.h"
+#include "servers/sql/rows.h"
 
 const struct server_kind server_kind_sql = {
     .name = "sql",

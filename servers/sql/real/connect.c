@@ -256,18 +256,20 @@ static struct lock_reply row_read(const struct connection *connection, const PGr
 }
 
 /* The result of a Prepare comes first, if there was one, and an end behind each result; a sync
- * has none. */
+ * has none. Two ends, one behind the other, are those of a session that is over. */
 static enum connection_next connection_next(void *of, const struct lock_command *asked,
                                             struct connection_said *said)
 {
     struct connection *connection = of;
     const struct libpq *pq = connection->pq;
+    bool ended = asked == NULL;
     while (pq->PQisBusy(connection->link) == 0) {
         PGresult *result = pq->PQgetResult(connection->link);
         ExecStatusType status = result != NULL ? pq->PQresultStatus(result) : PGRES_COMMAND_OK;
-        if (result == NULL && asked == NULL) {
+        if (result == NULL && ended) {
             return CONNECTION_EMPTY;
         }
+        ended = result == NULL || asked == NULL;
         if (status == PGRES_TUPLES_OK && asked != NULL) {
             connection->reply = row_read(connection, result, asked);
         } else if (status != PGRES_COMMAND_OK && status != PGRES_PIPELINE_SYNC) {

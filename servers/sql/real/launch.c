@@ -59,7 +59,7 @@ static const char furnish_script[] =
     "version=$(\"$2\" --version)\n"
     "version=${version#*) }\n"
     "cache=$5/picklock\n"
-    "template=$cache/postgresql-${version%% *}-1\n"
+    "template=$cache/postgresql-${version%% *}-2\n"
     "if [ -f \"$template/PG_VERSION\" ]; then\n"
     "    cp -a --reflink=auto \"$template\" \"$data\"\n"
     "else\n"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 const char statements_table[] = "CREATE TABLE locks (name text PRIMARY KEY, owner text NOT NULL,"
-                                " until timestamptz NOT NULL, fence bigint NOT NULL);\n\n"
+                                " until timestamptz NOT NULL);\n\n"
                                 "CREATE SEQUENCE fences;\n\n";
 
 /* Whole ms, as the ends are that clients reckon with. clock_timestamp() is the time now; now() is
@@ -16,10 +16,12 @@ const char statements_table[] = "CREATE TABLE locks (name text PRIMARY KEY, owne
 #define TTL          "$3::bigint * interval '1 ms'"
 #define OURS         "name = $1 AND owner = $2"
 
+/* RETURNING comes when the row is ours: a fence that stood among the VALUES would be drawn before,
+ * and whoever came meanwhile, and went, would have had a later one. */
 #define INSERT(now)                                                                                \
-    "INSERT INTO locks AS l VALUES ($1, $2, " now " + " TTL ", nextval('fences'))"                 \
-    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until,"            \
-    " fence = excluded.fence WHERE l.until <= " now " RETURNING fence"
+    "INSERT INTO locks AS l VALUES ($1, $2, " now " + " TTL ")"                                    \
+    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until"             \
+    " WHERE l.until <= " now " RETURNING nextval('fences')"
 
 #define UPDATE(now)                                                                                \
     "UPDATE locks SET until = " now " + " TTL " WHERE " OURS " AND until > " now " RETURNING 1"

@@ -1,0 +1,34 @@
+/*
+ * rows.h: a database as locks see it: one row a name, a sequence, and its own clock.
+ *
+ * PostgreSQL with its defaults (fsync, synchronous_commit): what was answered survives a crash and
+ * a power cut. A row is over when a statement finds it so; until then it stands in the table.
+ */
+#ifndef SERVERS_SQL_ROWS_H
+#define SERVERS_SQL_ROWS_H
+
+#include "servers/server.h"
+
+struct sql_row {
+    bool present;
+    bool told_over; /* that its end has come is recorded */
+    struct lock_value owner;
+    /* As the statement wrote it: by the database's clock, or the time it brought. */
+    int64_t until_ms;
+    int64_t sound_ns; /* its end in true time, if all clocks are sound: tells the cause */
+};
+
+struct sql_table {
+    const struct lock_dialect *dialect; /* constant data: the same in every copy */
+    int64_t fences;                     /* the sequence: what it gave last */
+    int64_t fences_logged;              /* up to here it need not write into its log again */
+    uint32_t resource_count;
+    struct sql_row rows[];
+};
+
+/* Of its sequence. */
+int64_t sql_next_fence(struct sql_table *table);
+
+extern const struct server_model sql_rows;
+
+#endif
