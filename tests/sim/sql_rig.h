@@ -209,7 +209,8 @@ static inline void rig_close(struct rig *rig)
 /* Where a search for an order stands: so many questions of each session are behind it. */
 struct order {
     uint32_t at[SESSIONS];
-    uint32_t tried; /* sessions */
+    uint32_t tried;           /* sessions */
+    int64_t fence[RESOURCES]; /* that was given last with each row */
     _Alignas(16) char model[TABLE_BYTES];
 };
 
@@ -254,21 +255,37 @@ static inline bool order_ends(struct rig *rig, const struct order *order,
     return true;
 }
 
+/*
+ * Of several rows at once fences may be drawn in another order than these change hands: what one
+ * session has drawn counts before others see what it wrote. With each row they grow.
+ */
+static inline bool order_fence(struct order *order, uint32_t resource, int64_t fence)
+{
+    bool grows = fence > order->fence[resource];
+    order->fence[resource] = fence;
+    return grows;
+}
+
 /* The next question of a session, in the model; false: it answers otherwise. */
 static inline bool order_goes(struct rig *rig, struct order *order, uint32_t of)
 {
     const struct session *session = &rig->sessions[of];
     uint32_t at = order->at[of]++;
+    const struct step *step = &session->steps[at];
     struct lock_reply told = session->replies[at];
-    struct lock_reply reply = rig_model_ask(rig, order->model, &session->steps[at]);
-    if (at >= session->answered || (reply.type == told.type && reply.number == told.number)) {
+    struct lock_reply reply = rig_model_ask(rig, order->model, step);
+    bool fence = reply.type == LOCK_REPLY_NUMBER && step->command.kind != SQL_CLOCK;
+    if (at >= session->answered) {
+        return true;
+    }
+    if (told.type == reply.type &&
+        (fence ? order_fence(order, step->resource, told.number) : told.number == reply.number)) {
         return true;
     }
     (void)snprintf(rig->difference, sizeof rig->difference,
                    "%s r%u owner %d: the database answers %d %" PRId64 ", the model %d %" PRId64,
-                   sql_dialect.rows[session->steps[at].command.kind].name,
-                   session->steps[at].resource, session->steps[at].command.value.bytes[0],
-                   told.type, told.number, reply.type, reply.number);
+                   sql_dialect.rows[step->command.kind].name, step->resource,
+                   step->command.value.bytes[0], told.type, told.number, reply.type, reply.number);
     return false;
 }
 
@@ -279,6 +296,9 @@ static inline bool rig_order(struct rig *rig, const struct rig_seen *seen)
     uint32_t depth = 0;
     memset(&orders[0], 0, sizeof orders[0]);
     memcpy(orders[0].model, rig->model, sizeof rig->model);
+    for (int i = 0; i < RESOURCES; i++) {
+        orders[0].fence[i] = rig_table(rig->model)->fences;
+    }
     for (;;) {
         struct order *order = &orders[depth];
         if (order->tried == 0 && order_ends(rig, order, seen)) {
@@ -300,13 +320,41 @@ static inline bool rig_order(struct rig *rig, const struct rig_seen *seen)
     }
 }
 
+/* No fence was given twice, or is beyond the last; with the rows' own order that is all of them. */
+static inline bool rig_fences_once(struct rig *rig, int64_t last)
+{
+    static int64_t given[SESSIONS * STEPS_MAX];
+    uint32_t count = 0;
+    for (int i = 0; i < SESSIONS; i++) {
+        const struct session *session = &rig->sessions[i];
+        for (uint32_t k = 0; k < session->answered; k++) {
+            if (session->replies[k].type != LOCK_REPLY_NUMBER ||
+                session->steps[k].command.kind == SQL_CLOCK) {
+                continue;
+            }
+            bool once = session->replies[k].number <= last;
+            for (uint32_t j = 0; j < count; j++) {
+                once = once && given[j] != session->replies[k].number;
+            }
+            if (!once) {
+                (void)snprintf(rig->difference, sizeof rig->difference,
+                               "fence %" PRId64 " of %" PRId64 " twice", session->replies[k].number,
+                               last);
+                return false;
+            }
+            given[count++] = session->replies[k].number;
+        }
+    }
+    return true;
+}
+
 /* Compare what was asked since the last time. */
 static inline bool rig_compare(struct rig *rig, struct rig_seen seen)
 {
     uint32_t several = 0;
     struct text rows = text_over(seen.rows, sizeof seen.rows);
     seen.fences = rig_read(rig, &rows);
-    bool same = rig_order(rig, &seen);
+    bool same = rig_fences_once(rig, seen.fences) && rig_order(rig, &seen);
     for (int i = 0; i < SESSIONS; i++) {
         several += rig->sessions[i].asked > 0;
     }

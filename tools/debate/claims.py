@@ -54,7 +54,8 @@ KLEPPMANN = ("Kleppmann", 'Kleppmann 2016, "How to do distributed locking"', [
     ("K6", "A client paused with replies in its buffers believes that it holds the lock.", "Not of Redlock, which looks at its clock after the replies; "
      "true of libraries that do not.", ["pause-before-replies"], ["wrong/no-recheck"]),
     ("K7", "Clocks jump: an administrator, a daemon that steps.", "No harm at a client that goes by a monotonic clock. At a node that decides it breaks the lock: Redis "
-     "expires by its wall clock.", ["client-wall-clock-jump"], ["wrong/wall-clock", "clock-jump-one-node"]),
+     "expires by its wall clock, and so does a row in a database.", ["client-wall-clock-jump"],
+     ["wrong/wall-clock", "clock-jump-one-node", "sql/sql-database-clock-jump"]),
     ("K8", "Redlock has no way to make fences.", "As documented it has none. Counters of a majority, written back to a majority, make one, which withstands a "
      "pause; it is no better than the nodes' memory.", ["pause-saved-by-fence", "debate/node-forgets-redlock-fence"], ["wrong/fence-not-raised"]),
 ])
@@ -67,8 +68,8 @@ ANTIREZ = ("antirez", 'antirez 2016, "Is Redlock safe?"', [
     ("A4", "The order of fences need not be the order of the work.", "True: a value accepts either order, a fence only its own.", ["pause-saved-by-value", "pause-saved-by-fence"], []),
     ("A5", "Time is looked at again after the majority: delay before that, of any length, is harmless.", "True.",
      ["pause-before-replies", "pause-after-majority", "late-replies"], ["wrong/no-recheck"]),
-    ("A6", "Delay after the check is every expiring lock's problem.", "True of every lock of the table so far; ZooKeeper, etcd and SQL are not in it yet.",
-     [], ["debate/late-write-single", "debate/late-write-redlock", "debate/late-write-chubby"]),
+    ("A6", "Delay after the check is every expiring lock's problem.", "True of every lock of the table; ZooKeeper is not in it yet.",
+     [], ["debate/late-write-single", "debate/late-write-redlock", "debate/late-write-sql", "debate/late-write-etcd", "debate/late-write-chubby"]),
     ("A7", "Processes need only count time at about the same rate, with an error of 10 % even.", "True if the lock allows for 10 %. With the 1 % that libraries "
      "allow for, a node that is fast by 9 % breaks it.", ["clock-drift-within-allowance"], ["clock-drift-tenth"]),
     ("A8", "With monotonic clocks an administrator or a stepping daemon does no harm.", "True of the client. Not of the node: Redis expires by its wall clock to this day.",
@@ -83,15 +84,23 @@ ANTIREZ = ("antirez", 'antirez 2016, "Is Redlock safe?"', [
 ])
 
 SURVEY = ("The survey and notes", "A survey of distributed locks (SQL, Redis, ZooKeeper, etcd, Chubby, Hazelcast), and notes on Redlock in practice", [
-    ("S1", "A ttl solves deadlock and thereby weakens exclusion: a fence is needed, on Redis as on ZooKeeper.", "True on Redis and Chubby.",
-     ["pause-saved-by-fence", "chubby/chubby-holder-paused-sequencer"], ["pause-after-granted", "chubby/chubby-holder-paused"]),
-    ("S2", "A lock in a database: unique row, ttl column, owner, cleaner; replication makes failover hard.", "Not answered yet: no SQL server here.", [], []),
-    ("S3", "Polling locks against waiting ones: no herd if each watches its predecessor only.", "Not answered yet: no ZooKeeper or etcd here.", [], []),
-    ("S4", "Consensus services count in terms and epochs, not clocks.", "Chubby's sessions and leases end by a clock as well: one that "
-     "nobody sets, and whose rate matters. etcd: not answered yet.", ["chubby/chubby-clock-jump"], ["chubby/chubby-clock-rate"]),
+    ("S1", "A ttl solves deadlock and thereby weakens exclusion: a fence is needed, on Redis as on ZooKeeper.", "True of Redis, of a row in a database, of etcd and of Chubby.",
+     ["pause-saved-by-fence", "sql/sql-holder-paused-fence", "etcd/etcd-holder-paused-revision", "chubby/chubby-holder-paused-sequencer"],
+     ["pause-after-granted", "sql/sql-holder-paused", "etcd/etcd-holder-paused", "chubby/chubby-holder-paused"]),
+    ("S2", "A lock in a database: unique row, ttl column, owner, cleaner; replication makes failover hard.", "True: the owner must be compared, and "
+     "the time must be the database's. Whether rows that are over are deleted makes no difference to a lock. What a failover does is not shown yet.",
+     ["sql/sql-alone", "sql/sql-crash", "sql/sql-power-loss"], ["sql/sql-database-clock-jump", "wrong/sql-app-clock", "wrong/sql-release-any", "wrong/sql-early-now"]),
+    ("S3", "Polling locks against waiting ones: no herd if each watches its predecessor only.", "Not answered yet: it is a number of commands, "
+     "not a verdict.", [], []),
+    ("S4", "Consensus services count in terms and epochs, not clocks.", "Chubby's sessions and etcd's leases end by a clock as "
+     "well: one that nobody sets, and whose rate matters.", ["chubby/chubby-clock-jump", "debate/node-clock-jumps-etcd"],
+     ["chubby/chubby-clock-rate", "debate/node-clock-fast-etcd"]),
     ("S5", "An ephemeral node goes when the session ends; detection is late by the heartbeat.", "Not answered yet: no ZooKeeper here.", [], []),
     ("S6", "A create whose reply was lost must be looked up by its guid.", "Not answered yet: no ZooKeeper here.", [], []),
-    ("S7", "etcd: transaction, lease, revision, prefix, watch of the next smaller revision; renewal.", "Not answered yet: no etcd here.", [], []),
+    ("S7", "etcd: transaction, lease, revision, prefix, watch of the next smaller revision; renewal.", "It works as described, and a lease that is "
+     "not watched is a lock that is lost untold. A leader that was paused may end leases that are kept alive.",
+     ["etcd/etcd-alone", "etcd/etcd-leader-crash", "etcd/etcd-holder-paused-revision"],
+     ["etcd/etcd-holder-paused", "etcd/etcd-paused-leader", "wrong/etcd-dead-lease", "wrong/etcd-no-deadline"]),
     ("S8", "Chubby: sequencer, lock-delay, keepalives, jeopardy and grace period.", "Shown in the simulator. The sequencer saves the store; lock-delay only as long as it lasts.",
      ["chubby/chubby-late-write-refused", "chubby/chubby-late-write-within-delay", "chubby/chubby-failover-inside-grace"],
      ["chubby/chubby-late-write-beyond-delay", "chubby/chubby-holder-paused"]),

@@ -11,6 +11,10 @@ LOCKS = [
     Lock("redlock-value", "Redlock, value checked", "algorithm: redlock", "value_check: true", 5, 5, 1000, "20s", "2s"),
     # A grant with a fence takes a round more.
     Lock("redlock-fence", "Redlock, fence checked", "algorithm: fenced_redlock", "fence_check: true", 5, 5, 2000, "20s", "2s"),
+    Lock("sql", "a row in SQL", "algorithm: sql", "", 1, 1, 1000, "20s", "2s"),
+    Lock("sql-fence", "a row, fence checked", "algorithm: sql", "fence_check: true", 1, 1, 1000, "20s", "2s"),
+    Lock("etcd", "etcd", "algorithm: etcd", "", 3, 1, 2000, "30s", "10s"),
+    Lock("etcd-fence", "etcd, revision checked", "algorithm: etcd", "fence_check: true", 3, 1, 2000, "30s", "10s"),
     Lock("chubby", "Chubby", "algorithm: chubby", "", 5, 1, 12000, "10m", "60s"),
     Lock("chubby-fence", "Chubby, sequencer checked", "algorithm: chubby", "fence_check: true", 5, 1, 12000, "10m", "60s"),
 ]
@@ -42,6 +46,11 @@ def majority(lock):
     return lock.votes // 2 + 1
 
 
+def minority(lock):
+    """Of all its nodes, with the first."""
+    return "node 1" if lock.nodes < 5 else "nodes 1-2"
+
+
 def decides(fault):
     """The node that decides between two clients is struck while one holds the lock, and stands still for a part of its ttl."""
     return lambda lock: [*split(lock), SECOND_WAITS, fault.replace("NODE", decider(lock)),
@@ -50,12 +59,12 @@ def decides(fault):
 
 def several(fault):
     """Needs more than one node."""
-    return lambda lock: [fault] if lock.nodes > 1 else None
+    return lambda lock: [fault.replace("MINORITY", minority(lock))] if lock.nodes > 1 else None
 
 
 def of_redis(faults):
     """Of a kind that Redis alone knows."""
-    return lambda lock: faults(lock) if "chubby" not in lock.words else None
+    return lambda lock: faults(lock) if "single" in lock.words or "redlock" in lock.words else None
 
 
 # name, heading, what happens, its faults for a lock (None: there is no such thing), other keys; times are Redlock's.
@@ -103,10 +112,10 @@ FAULTS = [
      "Client 1 reaches no node from its grant on, is told when its lease ends, and leaves.",
      lambda lock: [SECOND_COMES_LATER,
                     "{on: client 1 after_granted, do: partition, to: nodes, mode: hold, until: client 2 after_release}"],
-     {"hold": 3000, "clients": "on_lost: leave"}),
+     {"hold": 3000, "clients": "on_lost: leave", "delay": ASKS}),
     ("minority-cut-off", "minority of the nodes cut off",
-     "Nobody reaches two of the five nodes, the master among them where there is one, once client 1 has the lock.",
-     several("{on: client 1 after_granted, do: partition, from: clients, to: nodes 1-2, mode: refuse}"), {"sections": 3}),
+     "Nobody reaches two of five nodes, or one of three, the master among them where there is one, once client 1 has the lock.",
+     several("{on: client 1 after_granted, do: partition, from: clients, to: MINORITY, mode: refuse}"), {"sections": 3}),
     ("ring", "each client sees another majority",
      "Each client reaches three of the five nodes, each three others.",
      several("{at: 0s, do: partition, shape: ring, mode: refuse}"), {"count": 5}),
