@@ -4,13 +4,13 @@
 # DEB builds and tries the packages; EMPTY is what the empty system has in which they are tried.
 # SHARD are the engines that run shards, GATE is what a pipeline's files are held against.
 PACKAGES_BUILD := gcc libc6-dev make pkg-config libhiredis-dev libyaml-dev libuv1-dev uthash-dev \
-                  libxxhash-dev libjansson-dev libzstd-dev libssl-dev libpq-dev redis-server
+                  libxxhash-dev libjansson-dev libzstd-dev libssl-dev libpq-dev libcurl4-openssl-dev redis-server
 PACKAGES_DEB   := build-essential dpkg-dev debhelper lintian debootstrap
 PACKAGES_SHARD := python3-venv parallel slurm-wlm munge
 PACKAGES_GATE  := python3-venv libxml2-utils git
 PACKAGES_BROWSER := chromium python3 fonts-dejavu-core
 PACKAGES_EMPTY := redis-server gcc libc6-dev pkg-config
-PACKAGES_TEST  := postgresql procps libc6-dbg libcriterion-dev clang clang-format libclang-rt-14-dev valgrind python3 zstd \
+PACKAGES_TEST  := postgresql etcd-server procps libc6-dbg libcriterion-dev clang clang-format libclang-rt-14-dev valgrind python3 zstd \
                   mandoc bash-completion zsh fish libxml2-utils
 
 # ---- flags: in this one place ---------------------------------------------------------------
@@ -30,7 +30,7 @@ CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(OPTIMIZE) -g -fno-common -fPIC -fvisibilit
              $(CFLAGS)
 LDFLAGS_ALL = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 # Of a library that is loaded when it is needed only the header, and that where it is there.
-LIBS_LOADED := libpq
+LIBS_LOADED := libpq libcurl
 # Asked once, and only when something is compiled: `make deps` may have to come first.
 LIBS_CFLAGS = $(eval LIBS_CFLAGS := $$(shell pkg-config --cflags $(LIBS); pkg-config --cflags $(LIBS_LOADED) 2>/dev/null))$(LIBS_CFLAGS)
 LIBS_LINK   = $(shell pkg-config --libs $(LIBS)) -ldl -lpthread -lm

@@ -30,6 +30,7 @@ struct server_process {
     uint32_t node_count;
     uint8_t fsync;         /* enum fsync_setting */
     uint8_t variant;       /* 0, or what `differs` said */
+    uint32_t starts;       /* how often it was started */
     bool power_cut;        /* its power will be cut: what it answers must be synced */
     bool exposed;          /* it listens beyond loopback */
     const char *program;   /* NULL: launch->program, from the path */

@@ -93,9 +93,10 @@ only() {
 
 only 'hiredis/.*|hiredis.h' lockcore/drivers/hiredis.c
 only 'libpq-fe.h' servers/sql/real/libpq.h
+only 'curl/.*' servers/etcd/real/libcurl.h
 only 'yaml.h' harness/scenario_yaml.c
 only 'uv.h' harness/real/process/loop.h lockcore/drivers/hiredis.c lockcore/drivers/loop.h
-only 'jansson.h' harness/real/adapter/adapter_json.c
+only 'jansson.h' harness/real/adapter/adapter_json.c servers/etcd/real/gateway.c
 only 'zstd.h' history/stream.c
 only 'xxhash.h' cli/recording.c cli/hash.c history/value.c
 only 'openssl/.*' harness/real/agent/seal.c

@@ -398,7 +398,7 @@ static uint32_t cluster_unsynced(void *state, uint32_t node, struct server_door 
     return 0;
 }
 
-static const struct server_model model = {
+const struct server_model etcd_cluster = {
     .bytes = cluster_bytes,
     .wakes = cluster_wakes,
     .init = cluster_init,
@@ -409,11 +409,4 @@ static const struct server_model model = {
     .unsynced = cluster_unsynced,
     .stop = cluster_stop,
     .start = cluster_start,
-};
-
-const struct server_kind server_kind_etcd = {
-    .name = "etcd",
-    .dialect = &etcd_dialect,
-    .model = &model,
-    .one_store = true,
 };

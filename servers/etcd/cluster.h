@@ -57,6 +57,8 @@ struct cluster {
     struct cluster_lease leases[]; /* CLUSTER_LEASES for each client of each resource */
 };
 
+extern const struct server_model etcd_cluster; /* cluster.c */
+
 /* cluster.c: how many places for leases there are; the number of the wake of elections; whether a
  * member runs, a majority does, and one of these leads it. */
 uint32_t cluster_lease_count(const struct cluster *cluster);

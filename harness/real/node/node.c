@@ -284,6 +284,7 @@ struct result node_start(struct node *node, struct text *why)
         return started;
     }
     node->state = NODE_STARTING;
+    node->server.starts++;
     return RESULT_OK;
 }
 
