@@ -41,10 +41,19 @@ struct wire_request {
     int64_t until_ms;            /* a key's end as it says it, since 1970; 0: its ttl says it */
 };
 
+/* What an answer tells of the lock, where its type alone does not say it. */
+enum wire_tells {
+    WIRE_TELLS_BY_TYPE,
+    WIRE_TELLS_SET,     /* it is the asker's */
+    WIRE_TELLS_REFUSED, /* it is another's */
+    WIRE_TELLS_NOTHING,
+};
+
 struct wire_reply {
     uint32_t bytes;
     bool unasked;            /* it answers no request: a notice, a push, a greeting */
     struct lock_reply reply; /* GARBLED where nothing was known of the request */
+    uint8_t tells;           /* enum wire_tells */
 };
 
 struct server_wire {

@@ -94,8 +94,9 @@ struct keys_command {
 
 /* A reply, read. */
 struct keys_reply {
-    uint8_t type; /* enum redis_said; GARBLED: none of those that a lock expects */
-    bool error;   /* an error, NOSCRIPT included: nothing was applied */
+    uint8_t type;  /* enum redis_said; GARBLED: none of those that a lock expects */
+    bool error;    /* an error, NOSCRIPT included: nothing was applied */
+    uint8_t tells; /* enum wire_tells */
     int64_t integer;
 };
 
@@ -187,6 +188,10 @@ int64_t keys_heard_ns(const struct keys *keys, int32_t node);
 
 /* Why nodes are not watched: a sentence; "": they are. */
 const char *keys_unwatched(const struct keys *keys);
+
+/* A node that stood still goes on: it may do what it would have done before (a leader of sessions).
+ */
+void keys_resumed(struct keys *keys);
 
 /* ---- connections: for the proxies ------------------------------------------------------------ */
 

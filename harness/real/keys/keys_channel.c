@@ -298,7 +298,8 @@ bool keys_answer(struct keys_channel *channel, struct keys_answer *answer)
 void keys_replied(struct keys_channel *channel, const struct keys_told *told, int64_t true_ns)
 {
     const struct keys *keys = channel->keys;
-    int64_t told_ns = channel_node(channel)->told_ns;
+    bool shared = keys_in_sessions(keys); /* then one node stands for all */
+    int64_t told_ns = shared ? keys->nodes[0].told_ns : channel_node(channel)->told_ns;
     int64_t at_ns = true_ns > told_ns ? true_ns : told_ns; /* a turn's time may be older */
     for (uint64_t i = 0; i < told->count && keys->options.replied != NULL; i++) {
         keys->options.replied(keys->options.emit_data, told->first + i, at_ns);

@@ -6,6 +6,7 @@
  *     keys_value.c   hashes and values
  *     keys_read.c    words -> struct keys_command, reply -> struct keys_reply
  *     keys_own.c     the same for kinds whose nodes do not tell: what their wires read
+ *     keys_session.c the same where locks live in sessions
  *     keys_habit.c   what a script was seen to do
  *     keys_channel.c commands under way, and which of them the node has shown
  *     keys_tap.c     what a node tells, cut into units: one command, script or transaction
@@ -99,6 +100,15 @@ struct keys_resource {
     uint32_t name[KEYS_OF_RESOURCE_MAX];
 };
 
+/* A client's session with a service, as the answers say it; ends in true time. */
+struct keys_session {
+    bool known;
+    struct history_value value;
+    int64_t ttl_ns;
+    int64_t earliest_ns;
+    int64_t latest_ns;
+};
+
 /* What a client asked its library for. */
 struct keys_client {
     bool asks; /* a request is open */
@@ -112,6 +122,7 @@ struct keys_client {
     uint64_t words[KEYS_WORDS_MAX];
     uint32_t value_count; /* set so far; the last ones are kept */
     struct history_value values[KEYS_VALUES_MAX];
+    struct keys_session session; /* of its last acquire */
 };
 
 /* ---- what a node tells ----------------------------------------------------------------------- */
@@ -249,8 +260,9 @@ struct keys_text {
 struct keys {
     struct keys_options options;
     const struct server_kind *kind;
-    int64_t next_ns; /* no key ends before; TIME_NEVER */
-    bool learns;     /* no patterns were said */
+    int64_t next_ns;    /* no key ends before; TIME_NEVER */
+    int64_t resumed_ns; /* when a node that stood still went on, last; 0: none has */
+    bool learns;        /* no patterns were said */
     char unwatched[TAP_REFUSED_BYTES];
     uint32_t pattern_count;
     char patterns[KEYS_PATTERNS_MAX][KEYS_NAME_BYTES_MAX];
@@ -310,6 +322,11 @@ struct keys_pending *keys_channels_freeing(struct keys_node *node, uint32_t reso
 void keys_own_read(struct keys *keys, const struct wire_request *request,
                    struct keys_command *command);
 void keys_own_reply(const struct wire_reply *reply, struct keys_reply *read);
+
+/* keys_session.c: the same of locks that live in sessions. */
+bool keys_in_sessions(const struct keys *keys);
+void keys_session_answered(struct keys_channel *channel, struct keys_pending *pending);
+void keys_session_cut_off(struct keys_channel *channel, const struct keys_pending *pending);
 
 /* keys_habit.c */
 void keys_habits_init(struct keys *keys);

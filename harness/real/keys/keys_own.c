@@ -68,6 +68,7 @@ void keys_own_reply(const struct wire_reply *reply, struct keys_reply *read)
     read->error =
         reply->reply.type == LOCK_REPLY_ERROR || reply->reply.type == LOCK_REPLY_LONG_FORM;
     read->integer = reply->reply.number;
+    read->tells = reply->tells;
 }
 
 /* ---- what a command did, by its answer ------------------------------------------------------- */
@@ -196,6 +197,10 @@ static void own_make_free(struct keys_channel *channel, const struct keys_comman
 
 void keys_own_answered(struct keys_channel *channel, struct keys_pending *pending)
 {
+    if (keys_in_sessions(channel->keys)) {
+        keys_session_answered(channel, pending);
+        return;
+    }
     const struct keys_command *command = &pending->command;
     uint8_t said = pending->reply.type;
     bool did = said == REDIS_SAID_OK || said == REDIS_SAID_INTEGER;
@@ -211,6 +216,10 @@ void keys_own_answered(struct keys_channel *channel, struct keys_pending *pendin
 void keys_own_cut_off(struct keys_channel *channel, const struct keys_pending *pending)
 {
     struct keys_node *node = &channel->keys->nodes[channel->route.node];
+    if (keys_in_sessions(channel->keys)) {
+        keys_session_cut_off(channel, pending);
+        return;
+    }
     if (!answers_tell(channel->keys, &pending->command) || pending->command.shown) {
         return;
     }
@@ -275,8 +284,8 @@ struct result keys_own_back(struct keys *keys, struct keys_return *back, struct 
     struct result looked = RESULT_OK;
     struct server_process process = {
         .index = (uint32_t)back->node, .address = back->address, .talk_fd = -1};
-    if (!keys->kind->wire->answers_tell) {
-        return RESULT_OK;
+    if (!keys->kind->wire->answers_tell || keys_in_sessions(keys)) {
+        return RESULT_OK; /* nobody knows; or the others know as well */
     }
     for (uint32_t i = 0; i < keys->options.resource_count && !result_failed(looked); i++) {
         looked = resource_back(keys, back, &process, i, why);

@@ -325,6 +325,7 @@ void run_node_thaw(struct run *run, uint32_t k, int32_t node)
         return;
     }
     if (target->site.state == NODE_FROZEN) {
+        keys_resumed(run->keys);
         run_order_sent(run, node);
         run_fault_show(run, k, node, loop_now_ns() - target->frozen_ns);
         run_node_fail(run, site_thaw(&target->site, &text), &text);

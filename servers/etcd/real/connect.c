@@ -264,8 +264,8 @@ static void *connection_open(const struct lock_address *address, void *shared)
     connection->curl = curl;
     connection->due_ns = TIME_NEVER;
     bool v6 = strchr(address->name, ':') != NULL;
-    (void)snprintf(connection->origin, sizeof connection->origin, "http://%s%s%s:%d",
-                   v6 ? "[" : "", address->name, v6 ? "]" : "", address->port);
+    (void)snprintf(connection->origin, sizeof connection->origin, "http://%s%s%s:%d", v6 ? "[" : "",
+                   address->name, v6 ? "]" : "", address->port);
     connection->fd = socket_open(address);
     if (connection->fd < 0 || !easy_make(connection)) {
         connection_close(connection);
@@ -298,8 +298,7 @@ static bool connection_add(void *of, const struct lock_request *request)
         connection->question_count == CONNECT_QUESTIONS_MAX) {
         return false;
     }
-    struct question *question =
-        memory_resize(NULL, sizeof *question + request->resource_bytes);
+    struct question *question = memory_resize(NULL, sizeof *question + request->resource_bytes);
     if (question == NULL) {
         return false;
     }
@@ -371,9 +370,10 @@ static bool answer_take(struct connection *connection)
     (void)curl->curl_easy_getinfo(connection->easy, CURLINFO_RESPONSE_CODE, &status);
     (void)curl->curl_multi_remove_handle(connection->multi, connection->easy);
     connection->asking = ASKING_ANSWERED;
+    enum wire_tells tells;
     connection->reply =
         gateway_reply(&connection->first->command, (uint32_t)status,
-                      (struct wire_text){connection->answer, connection->answer_bytes});
+                      (struct wire_text){connection->answer, connection->answer_bytes}, &tells);
     return whole;
 }
 
@@ -397,7 +397,8 @@ static bool go_on(struct connection *connection, int event)
 static bool connection_write(void *of, bool *full)
 {
     struct connection *connection = of;
-    bool fine = question_ask(connection) && go_on(connection, connection->full ? CURL_CSELECT_OUT : 0);
+    bool fine =
+        question_ask(connection) && go_on(connection, connection->full ? CURL_CSELECT_OUT : 0);
     *full = connection->full;
     return fine;
 }
@@ -440,8 +441,8 @@ static enum connection_next connection_next(void *of, const struct lock_command 
 static int64_t connection_patience_ns(const void *of)
 {
     const struct connection *connection = of;
-    int64_t left_ns = connection->due_ns == TIME_NEVER ? CONNECT_LOOK_NS
-                                                       : connection->due_ns - now_ns();
+    int64_t left_ns =
+        connection->due_ns == TIME_NEVER ? CONNECT_LOOK_NS : connection->due_ns - now_ns();
     return left_ns < 0 ? 0 : left_ns < CONNECT_LOOK_NS ? left_ns : CONNECT_LOOK_NS;
 }
 

@@ -11,9 +11,12 @@
 #include <string.h>
 
 static const char paths[ETCD_COMMANDS][24] = {
-    [ETCD_GRANT] = "/v3/lease/grant",          [ETCD_ENQUEUE] = "/v3/kv/txn",
-    [ETCD_KEEP_ALIVE] = "/v3/lease/keepalive", [ETCD_REVOKE] = "/v3/lease/revoke",
-    [ETCD_PUT] = "/v3/kv/txn",                 [ETCD_OLDER] = "/v3/kv/range",
+    [ETCD_GRANT] = "/v3/lease/grant",
+    [ETCD_ENQUEUE] = "/v3/kv/txn",
+    [ETCD_KEEP_ALIVE] = "/v3/lease/keepalive",
+    [ETCD_REVOKE] = "/v3/lease/revoke",
+    [ETCD_PUT] = "/v3/kv/txn",
+    [ETCD_OLDER] = "/v3/kv/range",
 };
 
 /* What gRPC calls its failures. */
@@ -109,8 +112,7 @@ static size_t key_read(struct wire_text base64, char key[GATEWAY_KEY_BYTES_MAX],
                        struct lock_value *value)
 {
     size_t bytes = base64_read(base64, key, GATEWAY_KEY_BYTES_MAX);
-    size_t name_bytes =
-        bytes > LOCK_VALUE_HEX_BYTES + 1 ? bytes - LOCK_VALUE_HEX_BYTES - 1 : 0;
+    size_t name_bytes = bytes > LOCK_VALUE_HEX_BYTES + 1 ? bytes - LOCK_VALUE_HEX_BYTES - 1 : 0;
     bool ours = name_bytes > 0 && key[name_bytes] == '/' &&
                 lock_value_parse(key + name_bytes + 1, LOCK_VALUE_HEX_BYTES, value);
     return ours ? name_bytes : 0;
@@ -129,7 +131,8 @@ void gateway_print_oldest(struct wire_text resource, struct text *body)
     text_add(body, "{" OLDEST "}", range.from, range.to);
 }
 
-/* The key is put if it is not there; else it is read. Whoever asks for its turn reads the oldest. */
+/* The key is put if it is not there; else it is read. Whoever asks for its turn reads the oldest.
+ */
 static void transaction_print(const struct lock_command *command, const struct range *range,
                               const char *key, struct text *body)
 {
@@ -198,8 +201,8 @@ bool gateway_read(struct wire_text path, struct wire_text id, struct wire_text b
 {
     char key[GATEWAY_KEY_BYTES_MAX];
     uint32_t kind = ETCD_NONE + 1;
-    while (kind < ETCD_COMMANDS && (strlen(paths[kind]) != path.bytes ||
-                                    memcmp(paths[kind], path.data, path.bytes) != 0)) {
+    while (kind < ETCD_COMMANDS &&
+           (strlen(paths[kind]) != path.bytes || memcmp(paths[kind], path.data, path.bytes) != 0)) {
         kind++;
     }
     size_t name_bytes = kind < ETCD_COMMANDS ? key_read(id, key, &request->command.value) : 0;
@@ -262,12 +265,15 @@ static struct lock_reply transaction_reply(const struct lock_command *asked, con
     return ours ? number_reply(key.revision) : (struct lock_reply){.type = LOCK_REPLY_NO};
 }
 
-/* Only keys no newer than ours were asked for: is one of them another's? */
-static struct lock_reply older_reply(const struct lock_command *asked, const json_t *said)
+/* Only keys no newer than ours were asked for: is one of them another's? Ours may be gone. */
+static struct lock_reply older_reply(const struct lock_command *asked, const json_t *said,
+                                     enum wire_tells *tells)
 {
     struct gateway_key key;
     range_first(said, &key);
+    *tells = key.present ? WIRE_TELLS_SET : WIRE_TELLS_NOTHING;
     if (key.present && memcmp(&key.value, &asked->value, sizeof key.value) != 0) {
+        *tells = WIRE_TELLS_REFUSED;
         return (struct lock_reply){.type = LOCK_REPLY_NO};
     }
     return number_reply(key.present ? key.revision
@@ -285,7 +291,8 @@ static struct lock_reply failure_reply(const struct lock_command *asked, const j
                                                                  : LOCK_REPLY_UNSURE};
 }
 
-static struct lock_reply done_reply(const struct lock_command *asked, const json_t *said)
+static struct lock_reply done_reply(const struct lock_command *asked, const json_t *said,
+                                    enum wire_tells *tells)
 {
     const json_t *kept = json_object_get(said, "result");
     switch ((enum etcd_command)asked->kind) {
@@ -296,7 +303,7 @@ static struct lock_reply done_reply(const struct lock_command *asked, const json
     case ETCD_PUT:
         return transaction_reply(asked, said);
     case ETCD_OLDER:
-        return older_reply(asked, said);
+        return older_reply(asked, said, tells);
     case ETCD_KEEP_ALIVE: /* of a lease that is not there the ttl is 0, and left out */
         if (json_is_object(kept) && number_of(kept, "TTL") <= 0) {
             return (struct lock_reply){.type = LOCK_REPLY_NO};
@@ -311,12 +318,14 @@ static struct lock_reply done_reply(const struct lock_command *asked, const json
 }
 
 struct lock_reply gateway_reply(const struct lock_command *asked, uint32_t status,
-                                struct wire_text body)
+                                struct wire_text body, enum wire_tells *tells)
 {
     json_t *said = json_of(body);
     struct lock_reply reply = {.type = LOCK_REPLY_GARBLED};
+    /* A place in the queue is not the lock. */
+    *tells = asked->kind == ETCD_PUT ? WIRE_TELLS_NOTHING : WIRE_TELLS_BY_TYPE;
     if (json_is_object(said)) {
-        reply = status == 200 ? done_reply(asked, said) : failure_reply(asked, said);
+        reply = status == 200 ? done_reply(asked, said, tells) : failure_reply(asked, said);
     }
     json_decref(said);
     return reply;

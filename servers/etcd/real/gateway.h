@@ -27,8 +27,8 @@ enum {
 };
 
 struct gateway_request {
-    const char *path;                       /* "/v3/lease/grant" */
-    char id[GATEWAY_KEY_BASE64_MAX + 1];    /* X-Request-ID */
+    const char *path;                    /* "/v3/lease/grant" */
+    char id[GATEWAY_KEY_BASE64_MAX + 1]; /* X-Request-ID */
     char body[GATEWAY_BODY_BYTES_MAX + 1];
 };
 
@@ -40,9 +40,9 @@ void gateway_print(const struct lock_command *command, struct wire_text resource
 bool gateway_read(struct wire_text path, struct wire_text id, struct wire_text body,
                   char name[GATEWAY_NAME_BYTES_MAX], struct wire_request *request);
 
-/* What an answer says to a command. */
+/* What an answer says to a command, and what of the lock. */
 struct lock_reply gateway_reply(const struct lock_command *asked, uint32_t status,
-                                struct wire_text body);
+                                struct wire_text body, enum wire_tells *tells);
 
 /* The number of a value's lease. */
 int64_t gateway_lease(const struct lock_value *value);
@@ -59,8 +59,8 @@ struct gateway_key {
 void gateway_print_oldest(struct wire_text resource, struct text *body);
 bool gateway_read_oldest(struct wire_text body, struct gateway_key *key);
 
-/* A number in the body of an answer, by the one or two names that lead to it ("header.revision"); 0:
- * there is none. */
+/* A number in the body of an answer, by the one or two names that lead to it ("header.revision");
+ * 0: there is none. */
 int64_t gateway_number(struct wire_text body, const char *path);
 
 /* The id of the member of this name in an answer that lists them; 0: none. */

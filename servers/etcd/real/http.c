@@ -112,8 +112,8 @@ static enum wire_cut chunks_cut(const char *data, const char *end, const char **
         }
     }
     enum wire_cut cut = trailer_cut(at, end, next);
-    bool endless = cut == WIRE_CUT_MORE ? end - at > HTTP_HEAD_BYTES_MAX
-                                        : *next - at > HTTP_HEAD_BYTES_MAX;
+    bool endless =
+        cut == WIRE_CUT_MORE ? end - at > HTTP_HEAD_BYTES_MAX : *next - at > HTTP_HEAD_BYTES_MAX;
     return endless ? WIRE_CUT_BROKEN : cut;
 }
 

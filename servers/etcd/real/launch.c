@@ -1,7 +1,7 @@
 /* launch.c: members of an etcd cluster as processes. */
-#include "servers/etcd/real/member.h"
 #include "servers/etcd/real/gateway.h"
 #include "servers/etcd/real/http.h"
+#include "servers/etcd/real/member.h"
 #include "servers/etcd/real/real.h"
 
 #include <inttypes.h>

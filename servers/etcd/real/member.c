@@ -72,7 +72,7 @@ static void nap(void)
 
 /* A connection on which something else was asked would answer that first. */
 struct result member_ask(struct server_process *process, const char *path, const char *body,
-                        struct text *answer, struct text *why)
+                         struct text *answer, struct text *why)
 {
     enum member_heard heard = MEMBER_HEARD_NO;
     text_clear(answer);

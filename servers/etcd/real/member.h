@@ -21,6 +21,6 @@ enum member_heard member_hear(struct server_process *process, struct text *answe
 
 /* Both, for what the member answers by itself: waits for some seconds at most. */
 MUST_USE struct result member_ask(struct server_process *process, const char *path,
-                                 const char *body, struct text *answer, struct text *why);
+                                  const char *body, struct text *answer, struct text *why);
 
 #endif

@@ -58,14 +58,17 @@ static enum wire_cut etcd_reply(void *of, const char *data, size_t bytes,
     reply->reply.type = LOCK_REPLY_GARBLED;
     if (asked != NULL && !reply->unasked) {
         size_t body_bytes = http_body(&message, body, sizeof body);
+        enum wire_tells tells;
         reply->reply = gateway_reply(asked, message.status,
-                                     (struct wire_text){body, (uint32_t)body_bytes});
+                                     (struct wire_text){body, (uint32_t)body_bytes}, &tells);
+        reply->tells = (uint8_t)tells;
     }
     return WIRE_CUT_MESSAGE;
 }
 
 const struct server_wire etcd_wire = {
     .stream_bytes = sizeof(struct stream),
+    .answers_tell = true,
     .request = etcd_request,
     .reply = etcd_reply,
 };
