@@ -97,13 +97,7 @@ void chain_grant(struct linear_chain *chain, struct linear_hold *holds, uint32_t
     struct linear_hold *hold = &holds[slot];
     ASSERT(hold->granted == POSITION_NEVER);
     hold->granted = returned;
-    if (hold->until < returned) {
-        /* The promise was over before it arrived: it was granted, but held for no known time. */
-        chain_place_point(chain, holds, (const int64_t[2]){hold->asked, returned},
-                          (const uint64_t[2]){hold->acquire, CHAIN_NO_OPERATION}, finding);
-        finding->reason = finding->reason == LINEAR_LEGAL ? LINEAR_LEGAL : LINEAR_TWO_HOLDS;
-        return;
-    }
+    ASSERT(hold->until >= returned); /* whose promise was over by then is not placed here */
     hold->in_chain = true;
     if (chain->last != CHAIN_NO_HOLD) {
         ASSERT(chain->last != slot);
@@ -242,25 +236,15 @@ void chain_point(struct linear_chain *chain, struct linear_hold *holds,
                       (const uint64_t[2]){acquire, release->invoke}, finding);
 }
 
-void chain_until(struct linear_chain *chain, struct linear_hold *holds, uint32_t slot,
-                 const struct linear_moment *extend, struct linear_finding *finding)
+void chain_until(struct linear_hold *hold, const struct linear_moment *extend,
+                 struct linear_finding *finding)
 {
-    struct linear_hold *hold = &holds[slot];
-    int64_t until = extend->until;
     bool extends = extend->invoke != CHAIN_NO_OPERATION;
-    if (extends && until < hold->until) {
+    if (extends && extend->until < hold->until) {
         return; /* an extension does not shorten what was promised */
     }
-    hold->until = until;
-    if (hold->grant != GRANT_OK) {
-        return;
-    }
+    hold->until = extend->until;
     if (hold->in_chain) {
         hold_check_bound(hold, extend->invoke, finding);
-        return;
-    }
-    if (extends && until >= extend->returned) {
-        hold->granted = POSITION_NEVER;
-        chain_grant(chain, holds, slot, extend->returned, finding);
     }
 }

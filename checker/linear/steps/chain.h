@@ -105,7 +105,7 @@ void chain_point(struct linear_chain *chain, struct linear_hold *holds,
                  const struct linear_moment *release, uint64_t acquire,
                  struct linear_finding *finding);
 /* The promised end moved to `extend->until`, by its invoke or unasked (CHAIN_NO_OPERATION). */
-void chain_until(struct linear_chain *chain, struct linear_hold *holds, uint32_t slot,
-                 const struct linear_moment *extend, struct linear_finding *finding);
+void chain_until(struct linear_hold *hold, const struct linear_moment *extend,
+                 struct linear_finding *finding);
 
 #endif

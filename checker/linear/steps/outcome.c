@@ -322,7 +322,7 @@ static void return_extend(struct linear *linear, struct stream_slot *slot,
                                    .returned = returned->returned,
                                    .until = returned->until};
     struct linear_finding finding = {0};
-    chain_until(&linear->keys[slot->resource].chain, linear->holds, slot->hold, &moment, &finding);
+    chain_until(&linear->holds[slot->hold], &moment, &finding);
     stream_log_until(linear, &linear->holds[slot->hold]);
     find(linear, slot->resource, &finding);
 }

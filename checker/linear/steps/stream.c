@@ -422,7 +422,7 @@ void stream_notice(struct linear *linear, const struct history_event *event)
                                    .returned = until,
                                    .until = lost && hold->until < until ? hold->until : until};
     struct linear_finding finding = {0};
-    chain_until(&linear->keys[event->resource].chain, linear->holds, slot, &moment, &finding);
+    chain_until(hold, &moment, &finding);
     stream_log_until(linear, hold);
     stream_find(linear, event->resource, &finding);
 }
