@@ -106,8 +106,8 @@ static void read_node(struct cluster_reading *reading, const struct document *pa
                     node->bare ? CLUSTER_REDIS_PORT : CLUSTER_PORT);
     } else if (strncmp(word->word, "rediss://", 9) == 0) {
         problem_say(problems, word->place,
-                    "TLS: hiredis 0.14 has none (it came with hiredis 1.0), so no bare node can be "
-                    "reached by it");
+                    "TLS: hiredis 0.14 has none (it came with hiredis 1.0): let a tunnel such as "
+                    "stunnel speak it, and name the tunnel's end here");
     }
     reading->words[cluster->count++] = word;
 }

@@ -1,9 +1,12 @@
 """Agents, clusters of them, and the protocol spoken by hand: for the tests of nodes that are somewhere else."""
+import contextlib
 import hashlib
 import hmac
 import os
+import select
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import threading
@@ -152,6 +155,43 @@ class FarWay:
             pass
         finally:
             source.close()
+
+    def close(self):
+        self.listener.close()
+
+
+class Tunnel:
+    """To a server that speaks TLS, for guests who do not: what stunnel does."""
+
+    def __init__(self, port, certificate):
+        self.there, self.guests = port, 0
+        self.context = ssl.create_default_context(cafile=certificate)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                guest, _ = self.listener.accept()
+            except OSError:
+                return
+            self.guests += 1
+            threading.Thread(target=self.carry, args=(guest,), daemon=True).start()
+
+    def carry(self, guest):
+        """One thread for both ways: a TLS connection is not for two."""
+        with guest, contextlib.suppress(OSError):
+            plain = socket.create_connection(("127.0.0.1", self.there))
+            with self.context.wrap_socket(plain, server_hostname="localhost") as far:
+                while True:
+                    ready = [far] if far.pending() else select.select([guest, far], [], [])[0]
+                    for source, sink in ((guest, far), (far, guest)):
+                        if source in ready:
+                            data = source.recv(65536)
+                            if not data:
+                                return
+                            sink.sendall(data)
 
     def close(self):
         self.listener.close()

@@ -357,6 +357,7 @@ class BadInput(Base):
 
 class Bare(Base):
     count = 1
+    LATE = "  - {on: client 1 before_send, do: latency, from: clients, to: nodes, delay: 5ms, until: client 1 after_granted}\n"
 
     def setUp(self):
         super().setUp()
@@ -393,8 +394,7 @@ class Bare(Base):
         return path
 
     def test_links_and_clients_are_struck_and_the_servers_left_as_they_were(self):
-        path = self.scenario("links", "  - {at: 0s, for: 100ms, do: latency, from: clients, to: nodes, delay: 5ms}\n"
-                                      "  - {at: 10ms, for: 50ms, do: pause, target: client 1}\n")
+        path = self.scenario("links", self.LATE + "  - {on: client 1 after_granted, nth: 2, do: pause, for: 50ms}\n")
         done = self.run_it(path, cluster=self.bare, more=["--keep", "always"])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for server in self.servers:
@@ -416,6 +416,35 @@ class Bare(Base):
         self.assertEqual(done.returncode, 3)
         self.assertIn('has a key "r0": it is left alone', done.stdout)
         self.assertIn(b"precious", self.ask(self.servers[1].port, "GET r0"))
+
+    def test_a_server_that_speaks_tls_behind_a_tunnel(self):
+        key, certificate = (os.path.join(self.folder, name) for name in ("key.pem", "cert.pem"))
+        made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "1",
+                               "-keyout", key, "-out", certificate], capture_output=True)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        port = free_port()
+        server = subprocess.Popen(["redis-server", "--port", "0", "--tls-port", str(port), "--tls-cert-file", certificate, "--tls-key-file", key,
+                                   "--tls-auth-clients", "no", "--tls-ca-cert-file", certificate, "--bind", "127.0.0.1", "--save", "",
+                                   "--dir", self.folder], stdout=subprocess.DEVNULL)
+        server.port = port
+        self.servers.append(server)
+        until(lambda: listens(port), why="a redis-server that speaks TLS")
+        tunnel = Tunnel(port, certificate)
+        self.addCleanup(tunnel.close)
+        nodes = [f"redis: 127.0.0.1:{one.port}" for one in self.servers[:2]]
+        path = self.scenario("tls", self.LATE)
+        done = self.run_it(path, cluster=cluster_file(self.folder, [*nodes, f"redis: 127.0.0.1:{tunnel.port}"], None),
+                           more=["--keep", "always", "--json"])
+        self.assertIn(done.returncode, (0, 2), done.stdout + done.stderr)
+        self.assertGreater(tunnel.guests, 1)
+        # Whose a command is cannot be told then: nobody is blamed for what is not known.
+        checks = json.loads(done.stdout.splitlines()[0])["checks"]
+        self.assertEqual([name for name, check in checks.items() if check["verdict"] == "fail"], [])
+        with open(os.path.join(self.folder, "out", "tls", "1", "real", "history.jsonl")) as history:
+            self.assertIn("node 3: it sees us come from port", json.loads(history.readline())["unwatched"])
+        done = self.run_it(path, cluster=cluster_file(self.folder, [*nodes, f"redis: rediss://127.0.0.1:{port}"], None))
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("let a tunnel such as stunnel speak it", done.stderr)
 
     def test_another_redis(self):
         def serve(listener):

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -204,17 +205,44 @@ static bool hello_effects_first(const struct monitor_message *message)
     return line == NULL || monitor_effects_first(line + 1, (size_t)(end - line) - 1);
 }
 
+/* "... addr=10.0.0.7:51234 ...": the port that a server sees us come from; 0: it does not say. */
+static long seen_port(const struct monitor_message *message)
+{
+    static const char name[] = " addr=";
+    const char *end = message->text.data + message->text.bytes;
+    const char *at = memmem(message->text.data, message->text.bytes, name, sizeof name - 1);
+    const char *stop = at != NULL ? memchr(at + 1, ' ', (size_t)(end - at) - 1) : NULL;
+    const char *colon = stop != NULL ? memrchr(at, ':', (size_t)(stop - at)) : NULL;
+    return colon != NULL ? strtol(colon + 1, NULL, 10) : 0;
+}
+
+/*
+ * Lines of commands name the port that they come from, and so the client. Behind a tunnel that is
+ * the tunnel's, and our clients' own commands would look like somebody else's.
+ */
+static void tap_check_way(struct tap *tap, const struct monitor_message *message)
+{
+    long port = message->error ? 0 : seen_port(message);
+    if (port != 0 && port != address_of(tap->fd).port) {
+        (void)snprintf(tap->refused, sizeof tap->refused,
+                       "it sees us come from port %ld, not %d: behind a tunnel, or an address "
+                       "translated, nobody can say whose command is whose",
+                       port, address_of(tap->fd).port);
+    }
+}
+
 /* What is asked of the server, in order, and its name for people. */
 static const struct {
     const char *words[TAP_WORDS_MAX];
     const char *name;
 } tap_requests[] = {
     {{"HELLO", "3"}, "HELLO 3"},
+    {{"CLIENT", "INFO"}, "CLIENT INFO"}, /* may be refused: Redis 6.0 does not know it */
     {{"CONFIG", "SET", "notify-keyspace-events", "KEA"}, "CONFIG SET notify-keyspace-events"},
     {{"PSUBSCRIBE", "__keyspace@*__:*"}, "PSUBSCRIBE"},
     {{"MONITOR"}, "MONITOR"},
 };
-enum { TAP_REQUESTS = sizeof tap_requests / sizeof tap_requests[0] };
+enum { TAP_REQUESTS = sizeof tap_requests / sizeof tap_requests[0], TAP_HELLO = 0, TAP_WAY = 1 };
 
 static void tap_request(struct tap *tap, uint32_t index)
 {
@@ -248,9 +276,11 @@ static struct result tap_handshake(struct tap *tap, uint32_t first, uint32_t end
                 continue;
             }
             answered = message.type == MONITOR_ANSWER || message.type == MONITOR_OTHER;
-            if (answered && message.error) {
+            if (answered && i == TAP_WAY) {
+                tap_check_way(tap, &message);
+            } else if (answered && message.error) {
                 tap_refuse(tap, i, &message);
-            } else if (i == 0 && answered) {
+            } else if (answered && i == TAP_HELLO) {
                 tap->effects_first = hello_effects_first(&message);
             }
         }
@@ -274,10 +304,10 @@ struct result tap_open(struct tap *tap, struct address address, struct text *why
         text_add(why, " does not take a connection: %s", strerror(error));
         return result_error(ERROR_ENVIRONMENT);
     }
-    return tap_handshake(tap, 0, 1, why);
+    return tap_handshake(tap, TAP_HELLO, TAP_HELLO + 1, why);
 }
 
 struct result tap_begin(struct tap *tap, struct text *why)
 {
-    return tap->fd >= 0 ? tap_handshake(tap, 1, TAP_REQUESTS, why) : RESULT_OK;
+    return tap->fd >= 0 ? tap_handshake(tap, TAP_HELLO + 1, TAP_REQUESTS, why) : RESULT_OK;
 }

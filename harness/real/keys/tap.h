@@ -9,8 +9,8 @@
  *     tap_ask(&tap);                          when its answer is here, all until now was told:
  *                                             tap.passed == tap.asked
  *
- * It costs the server about half of what it can do. Everything is plain Redis: HELLO 3, CONFIG SET
- * notify-keyspace-events, PSUBSCRIBE, MONITOR (docs/REAL.md).
+ * It costs the server about half of what it can do. Everything is plain Redis: HELLO 3, CLIENT
+ * INFO, CONFIG SET notify-keyspace-events, PSUBSCRIBE, MONITOR (docs/REAL.md).
  *
  * A tap belongs to one thread. A message is borrowed until the next call.
  */
