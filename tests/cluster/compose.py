@@ -81,15 +81,19 @@ class Containers(unittest.TestCase):
         self.assertLess(size, IMAGE_BYTES_MAX)
 
     def test_the_corpus_has_the_verdicts_of_local_nodes(self):
-        """Undecided is not wrong, and asked again, as tools/suite.sh does; what is not as expected is never asked twice."""
+        """
+        Undecided is not wrong, and asked again, as tools/suite.sh does; so is what was not run as an agent got no processor
+        for a second. What is not as expected is never asked twice.
+        """
         begun = time.monotonic()
         done = self.compose("up", "--exit-code-from", "harness")
         print(f"corpus: {time.monotonic() - begun:.0f} s", flush=True)
         self.assertNotIn(" 1 runs", done.stdout.splitlines()[-1])
         for _ in range(3):
-            if done.returncode != 2:
+            if done.returncode not in (2, 3) or " 0 not as expected" not in done.stdout:
                 break
             undecided = sorted(set(re.findall(r"again: picklock run (\S+) ", done.stdout)))
+            self.assertTrue(undecided, done.stdout[-3000:])
             print("corpus: undecided, asked again:", *undecided, flush=True)
             done = self.compose("run", "--rm", "harness", "run", *undecided)
         told = [line for line in done.stdout.splitlines() if not re.search(r"\| \S* ?ok  |runs, ", line)]
