@@ -15,6 +15,7 @@ enum answer_reason {
     PROMISED_NOTHING,    /* the lock declares validity, and a grant promises no end */
     FENCED_NOTHING,      /* ... a fence, and a grant has none */
     RENEWED_NOTHING,     /* ... that it renews, and none was seen; number[0]: held for so long */
+    RENEWED_TOO_LATE,    /* ... or none since number[0] before it told of the loss */
     DEADLINE_IGNORED,    /* ... or that it takes a deadline; number[0]: so much later it answered */
     GIVING_UP_IGNORED,   /* ... or that an acquire can be given up */
     VALUE_NOT_ITS_OWN,   /* unknown: it reported a value that stood in none of its commands;
@@ -63,8 +64,11 @@ static void answer_violated(struct answer_consistency *answers, const struct led
             finding.rest = rest_of_wait(ledger, claim->asked_ns, 0);
             finding.rest.processes[0] = claim->process;
         }
-    } else if (reason == RENEWED_NOTHING) {
-        finding.rest = rest_of_wait(ledger, claim->granted_ns, ledger->ttl_ns / 2);
+    } else if (reason == RENEWED_NOTHING || reason == RENEWED_TOO_LATE) {
+        bool never = reason == RENEWED_NOTHING;
+        int64_t last_ns = never ? claim->granted_ns : claim->renewed_ns;
+        finding.number[0] = ledger->now_ns - last_ns;
+        finding.rest = rest_of_wait(ledger, last_ns, ledger->ttl_ns / 2);
         finding.rest.causes |= CHECK_LATE_KEYS;
         finding.rest.processes[0] = claim->process;
     }
@@ -188,7 +192,8 @@ static void answer_extended(struct answer_consistency *answers, const struct led
     }
 }
 
-/* Held for longer than two renewals, or a ttl, and no key was given more time. */
+/* Held for longer than two renewals, or a ttl, and no key was given more time; or told lost for
+ * want of one, when all was well. */
 static void answer_renewal(struct answer_consistency *answers, const struct ledger *ledger,
                            const struct history_event *event)
 {
@@ -200,9 +205,12 @@ static void answer_renewal(struct answer_consistency *answers, const struct ledg
     }
     int64_t due_ns = 2 * ledger->renew_every_ns;
     due_ns = ledger->renew_every_ns > 0 && due_ns < ledger->ttl_ns ? due_ns : ledger->ttl_ns;
-    bool held = claim->over == OVER_RELEASED && claim->over_index == event->index;
-    if (held && !claim->renewed && ledger->now_ns - claim->granted_ns > due_ns) {
-        answer_violated(answers, ledger, claim, RENEWED_NOTHING);
+    bool ended = claim->over_index == event->index;
+    bool never = claim->renewed_ns == 0;
+    int64_t last_ns = never ? claim->granted_ns : claim->renewed_ns;
+    bool judged = claim->over == OVER_TOLD || (claim->over == OVER_RELEASED && never);
+    if (ended && judged && ledger->now_ns - last_ns > due_ns) {
+        answer_violated(answers, ledger, claim, never ? RENEWED_NOTHING : RENEWED_TOO_LATE);
     }
 }
 
@@ -231,7 +239,8 @@ static void answer_step(void *state, const struct ledger *ledger, const struct h
         answer_acquire(answers, ledger, event);
     } else if (event->type == HISTORY_OK && event->f == HISTORY_EXTEND) {
         answer_extended(answers, ledger, event);
-    } else if (event->type == HISTORY_INVOKE && event->f == HISTORY_RELEASE) {
+    } else if (event->f == HISTORY_LOST ||
+               (event->type == HISTORY_INVOKE && event->f == HISTORY_RELEASE)) {
         answer_renewal(answers, ledger, event);
     }
 }
@@ -255,6 +264,8 @@ static void say_answers(const struct telling *telling)
         [FENCED_NOTHING] = "'s grant has no fence, and the lock declares fences",
         [RENEWED_NOTHING] = "'s keys were never given more time, and the lock declares that it "
                             "renews: it was held for ",
+        [RENEWED_TOO_LATE] = " was told of a loss, and the lock declares that it renews: no key "
+                             "was given more time for ",
         [DEADLINE_IGNORED] = "'s acquire had a deadline, which the lock declares that it takes, "
                              "and was not answered for another ",
         [GIVING_UP_IGNORED] = "'s acquire was given up, which the lock declares that it can be, "
@@ -287,7 +298,8 @@ const struct check check_answer_consistency = {
     .question = "Do the answers to a client contradict each other, or what the lock declares?",
     .nothing = "no operation was answered",
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
-             CHECK_BIT(HISTORY_VALUE_MISMATCH) | CHECK_BIT(HISTORY_CLIENT_KILLED),
+             CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_VALUE_MISMATCH) |
+             CHECK_BIT(HISTORY_CLIENT_KILLED),
     .follows = true,
     .bytes = answer_bytes,
     .init = answer_init,

@@ -16,9 +16,8 @@ enum tolerance_reason {
  * free: more than ttl + bound of it fails. A fault that begins or ends starts the count anew,
  * because what it left behind may take a ttl to go away; what had passed until then is judged
  * first. Time in which the votes are split between askers is not counted: chance ends it, the later
- * the busier the machine is. Extensions and releases are counted for each client: nobody stands in
- * their way, so that only a fault of the client itself, or of a majority, excuses that they do not
- * come back.
+ * the busier the machine is. Extensions and releases are counted for each client: nobody else
+ * stands in their way.
  */
 struct tolerance_gap {
     uint32_t asking;   /* acquires under way by healthy clients */
@@ -29,6 +28,7 @@ struct tolerance_gap {
     int64_t since_ns;  /* asking without a grant since; TIME_NEVER: nobody asks, or split */
     int64_t before_ns; /* asked in vain before that */
     int64_t first_ns;  /* when that began */
+    int64_t failed_ns; /* of that, what was counted as too long already */
     uint64_t index;    /* of the first ask in vain */
 };
 
@@ -70,6 +70,7 @@ static void gap_reset(struct tolerance_gap *gap, int64_t now_ns)
     gap_count_on(gap, now_ns);
     gap->first_ns = now_ns;
     gap->before_ns = 0;
+    gap->failed_ns = 0;
 }
 
 static void tolerance_init(void *state, const struct history_header *header)
@@ -108,6 +109,7 @@ static int64_t gap_length(struct tolerance_gap *gap, int64_t now_ns)
         gap->since_ns = free_ns;
         gap->first_ns = free_ns;
         gap->before_ns = 0;
+        gap->failed_ns = 0;
     }
     return gap->before_ns + now_ns - gap->since_ns;
 }
@@ -116,26 +118,31 @@ static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *le
                       struct tolerance_gap *gap)
 {
     int64_t length_ns = gap_length(gap, ledger->now_ns);
-    if (length_ns <= tolerance->allowed_ns || !tolerance->majority_healthy) {
+    /* What was too long once, and may have been our own lateness as it turned out, may be more. */
+    bool doubted = gap->failed_ns > 0 && tolerance->result.verdict != VERDICT_FAIL;
+    if (length_ns <= (doubted ? 0 : tolerance->allowed_ns) || !tolerance->majority_healthy) {
         return;
     }
+    int64_t all_ns = gap->failed_ns + length_ns;
     struct finding finding = {
         .reason = GRANTS_STOPPED,
         .evidence = {gap->index, ledger->last_index},
         .evidence_count = 2,
         .blamed = blamed_library(),
-        .number = {length_ns, tolerance->allowed_ns},
+        .number = {all_ns, tolerance->allowed_ns},
     };
     uint32_t resource = (uint32_t)(gap - tolerance->gaps);
     if (!ledger_blocked(ledger, resource)) {
-        finding.rest = rest_of_wait(ledger, gap->first_ns, length_ns - tolerance->allowed_ns);
+        finding.rest = rest_of_wait(ledger, gap->first_ns, all_ns - tolerance->allowed_ns);
         int32_t asker = ledger_asker(ledger, resource);
         finding.rest.processes[0] = asker != HISTORY_NOBODY ? asker : gap->askers[0];
         finding.rest.processes[1] = gap->askers[1];
     }
     /* What may be our own lateness now may be more than that when it goes on. */
     if (check_fail(&tolerance->result, ledger, &finding)) {
-        gap_reset(gap, ledger->now_ns);
+        gap->failed_ns = all_ns;
+        gap->before_ns = 0;
+        gap_count_on(gap, ledger->now_ns);
     }
 }
 
@@ -143,8 +150,8 @@ static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *le
 
 static bool awaits_answer(const struct ledger_process *process)
 {
-    return process->open && !process->dead &&
-           (process->open_f == HISTORY_EXTEND || process->open_f == HISTORY_RELEASE);
+    bool answers = process->open_f == HISTORY_EXTEND || process->open_f == HISTORY_RELEASE;
+    return process->open && !process->dead && answers;
 }
 
 /* It was, or still is, waited for from `since_ns` on. */
@@ -271,11 +278,10 @@ static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledg
 
 static void gap_asked(struct tolerance_gap *gap, const struct history_event *event)
 {
-    gap->asking++;
-    if (gap->asking > 1) {
+    if (++gap->asking > 1) {
         return;
     }
-    if (gap->before_ns == 0) {
+    if (gap->before_ns + gap->failed_ns == 0) {
         gap->index = event->index;
         gap->askers[0] = event->process;
         gap->first_ns = event->time_ns;
@@ -350,11 +356,9 @@ static void tolerance_killed(struct fault_tolerance *tolerance, const struct led
         return;
     }
     const struct ledger_process *process = ledger_process_at(ledger, slot);
-    bool answers = process->open_f == HISTORY_EXTEND || process->open_f == HISTORY_RELEASE;
-    if (process->open && answers) {
+    if (process->open && process->open_f != HISTORY_ACQUIRE) {
         answer_judge(tolerance, ledger, process, *answer_of(tolerance, slot));
-    } else if (process->open && process->open_f == HISTORY_ACQUIRE &&
-               process->open_resource < tolerance->resource_count) {
+    } else if (process->open && process->open_resource < tolerance->resource_count) {
         struct tolerance_gap *gap = &tolerance->gaps[process->open_resource];
         gap_judge(tolerance, ledger, gap);
         int64_t before_ns = gap_length(gap, event->time_ns);
@@ -366,7 +370,7 @@ static void tolerance_killed(struct fault_tolerance *tolerance, const struct led
     *answer_of(tolerance, slot) = TIME_NEVER;
 }
 
-/* Time itself stood still, because a lock did nothing but ask to be woken. */
+/* Time stood still, because a lock did nothing but ask to be woken. */
 static void tolerance_end(struct fault_tolerance *tolerance, const struct ledger *ledger,
                           const struct history_event *event)
 {
@@ -401,19 +405,17 @@ static void tolerance_step(void *state, const struct ledger *ledger,
             tolerance_killed(tolerance, ledger, event);
         }
     } else if (event->resource < tolerance->resource_count) {
-        if (event->kind == HISTORY_OP && event->f == HISTORY_ACQUIRE) {
+        bool acquires = event->kind == HISTORY_OP && event->f == HISTORY_ACQUIRE;
+        if (acquires) {
             tolerance_acquire(tolerance, ledger, event);
-            tolerance_split(tolerance, ledger, event->resource);
-            return;
-        }
-        if (event->kind == HISTORY_NODE) {
-            tolerance_split(tolerance, ledger, event->resource);
-            return;
-        }
-        if (event->kind == HISTORY_OP) {
+        } else if (event->kind == HISTORY_OP) {
             tolerance_answer(tolerance, ledger, event);
         }
-        tolerance_holder(tolerance, ledger, event);
+        if (acquires || event->kind == HISTORY_NODE) {
+            tolerance_split(tolerance, ledger, event->resource);
+        } else {
+            tolerance_holder(tolerance, ledger, event);
+        }
     }
 }
 
@@ -443,15 +445,14 @@ static void say_tolerance(const struct telling *telling)
     if (telling->result->reason == GRANTS_STOPPED) {
         put_resource(telling, telling->resource);
         text_add(text, " was asked for in vain for ");
-        put_length(text, telling->result->number[0]);
     } else {
         put_client(telling, telling_evidence(telling, 0)->process);
         text_add(text, "'s %s of ",
                  telling->result->reason == NOT_EXTENDED ? "extension" : "release");
         put_resource(telling, telling->resource);
         text_add(text, " did not come back for ");
-        put_length(text, telling->result->number[0]);
     }
+    put_length(text, telling->result->number[0]);
     text_add(text, " although a majority of nodes was healthy; ttl + bound allow ");
     put_length(text, telling->result->number[1]);
 }

@@ -9,8 +9,10 @@
 enum fence_reason { NOT_GROWING = 1, NOT_UNIQUE };
 
 /*
- * A grant that returned before another was asked for comes first; its fence must be smaller. Grants
- * whose acquires overlapped in time may have got their fences in either order, but never the same.
+ * A grant that returned before another was asked for comes first; its fence must be smaller. Of
+ * grants whose acquires overlapped in time, that one came first which was being given back before
+ * the other returned with a lease that ran: one hold at a time, and the other's was not over. Else
+ * they may have got their fences in either order, but never the same.
  */
 enum { FENCES_KEPT = 8 };
 
@@ -19,10 +21,17 @@ struct fence_seen {
     uint64_t index;
 };
 
-struct fence_resource {
+/* The highest fence so far; what came at one time is in no order, and before nothing of that time.
+ */
+struct fence_top {
     struct fence_seen highest;
-    struct fence_seen earlier; /* highest of the grants before `last_ns` */
-    int64_t last_ns;           /* of the newest grant */
+    struct fence_seen earlier; /* highest of those before `last_ns` */
+    int64_t last_ns;           /* of the newest */
+};
+
+struct fence_resource {
+    struct fence_top granted;
+    struct fence_top given_back; /* or on its way to be */
     uint32_t count;
     struct fence_seen kept[FENCES_KEPT];
 };
@@ -95,13 +104,83 @@ static void fence_violated(struct fence_order *fences, const struct ledger *ledg
     check_fail(&fences->result, ledger, &finding);
 }
 
-/* What is granted at one time is in no order, and comes before no ask of that time. */
-static void fence_time_goes_on(struct fence_resource *resource, int64_t time_ns)
+static struct fence_seen fence_before(struct fence_top *top, int64_t time_ns)
 {
-    ASSERT(time_ns >= resource->last_ns);
-    if (time_ns > resource->last_ns) {
-        resource->earlier = resource->highest;
-        resource->last_ns = time_ns;
+    ASSERT(time_ns >= top->last_ns);
+    if (time_ns > top->last_ns) {
+        top->earlier = top->highest;
+        top->last_ns = time_ns;
+    }
+    return top->earlier;
+}
+
+static void fence_add(struct fence_top *top, const struct fence_seen *seen, int64_t time_ns)
+{
+    (void)fence_before(top, time_ns);
+    top->highest = seen->fence > top->highest.fence ? *seen : top->highest;
+}
+
+/* What takes keys, or shows somebody another time: then a lease that was promised may be none. */
+static bool leases_are_sure(const struct ledger *ledger)
+{
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        enum fault_kind kind = (enum fault_kind)fault->kind;
+        bool stops_a_node = kind == FAULT_PAUSE && fault->nodes != 0;
+        if (fault->state != FAULT_WAITING &&
+            (fault_is(kind, FAULT_OF_PROCESS) || kind == FAULT_FAILOVER || kind == FAULT_EVICT ||
+             kind == FAULT_CLOCK_JUMP || kind == FAULT_CLOCK_RATE || stops_a_node)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A lease that surely runs as its grant returns: by its promise, or within a ttl of its asking. */
+static bool granted_in_time(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    return claim->until_ns != TIME_NEVER ? ledger_running(ledger, claim)
+                                         : ledger->now_ns - claim->asked_ns < ledger->ttl_ns;
+}
+
+/* Whoever was let in behind another has the larger fence, whenever it asked. */
+static void fence_behind(struct fence_order *fences, const struct ledger *ledger,
+                         const struct history_event *event)
+{
+    struct fence_top *given_back = &fences->resources[event->resource].given_back;
+    struct fence_seen other = fence_before(given_back, event->time_ns);
+    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    if (event->fence > other.fence || claim == NULL || claim->granted_index != event->index ||
+        !granted_in_time(ledger, claim) || !leases_are_sure(ledger)) {
+        return;
+    }
+    struct finding finding = {
+        .reason = NOT_GROWING,
+        .evidence = {other.index, event->index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+        .number = {other.fence, event->fence},
+        .rest = rest_of_promise(ledger, claim),
+    };
+    if (claim->until_ns == TIME_NEVER) {
+        int64_t left_ns = claim->asked_ns + ledger->ttl_ns - ledger->now_ns;
+        finding.rest = rest_of_wait(ledger, claim->asked_ns, left_ns);
+        finding.rest.causes = CHECK_LATE_CLOCKS;
+    }
+    check_fail(&fences->result, ledger, &finding);
+}
+
+/* The grant that this release gives back, with its fence. */
+static void fence_released(struct fence_order *fences, const struct ledger *ledger,
+                           const struct history_event *event)
+{
+    const struct ledger_claim *claim = ledger_find(ledger, event);
+    bool its = claim != NULL && claim->over_index == event->index;
+    claim = its ? claim : ledger_grant(ledger, event->process, event->resource);
+    if (claim != NULL && claim->over == OVER_RELEASED && claim->over_index == event->index &&
+        claim->fence > 0 && ledger_nesting(ledger, event->process) == NESTING_NONE) {
+        struct fence_seen seen = {.fence = claim->fence, .index = claim->granted_index};
+        fence_add(&fences->resources[event->resource].given_back, &seen, event->time_ns);
     }
 }
 
@@ -113,6 +192,7 @@ static void fence_granted(struct fence_order *fences, const struct ledger *ledge
     if (event->fence <= floor->fence) {
         fence_violated(fences, ledger, floor, event, NOT_GROWING);
     } else {
+        fence_behind(fences, ledger, event);
         for (uint32_t i = 0; i < FENCES_KEPT && i < resource->count; i++) {
             if (resource->kept[i].fence == event->fence) {
                 fence_violated(fences, ledger, &resource->kept[i], event, NOT_UNIQUE);
@@ -122,16 +202,19 @@ static void fence_granted(struct fence_order *fences, const struct ledger *ledge
     }
     struct fence_seen seen = {.fence = event->fence, .index = event->index};
     resource->kept[resource->count++ % FENCES_KEPT] = seen;
-    fence_time_goes_on(resource, event->time_ns);
-    if (event->fence > resource->highest.fence) {
-        resource->highest = seen;
-    }
+    fence_add(&resource->granted, &seen, event->time_ns);
 }
 
 static void fence_step(void *state, const struct ledger *ledger, const struct history_event *event)
 {
     struct fence_order *fences = state;
-    if (event->f != HISTORY_ACQUIRE || event->resource >= fences->resource_count) {
+    if (event->resource >= fences->resource_count) {
+        return;
+    }
+    if (event->f == HISTORY_RELEASE) {
+        if (event->type == HISTORY_INVOKE) {
+            fence_released(fences, ledger, event);
+        }
         return;
     }
     struct fence_seen *floor = floor_of(fences, ledger, event->process);
@@ -139,9 +222,7 @@ static void fence_step(void *state, const struct ledger *ledger, const struct hi
         return;
     }
     if (event->type == HISTORY_INVOKE) {
-        struct fence_resource *resource = &fences->resources[event->resource];
-        fence_time_goes_on(resource, event->time_ns);
-        *floor = resource->earlier;
+        *floor = fence_before(&fences->resources[event->resource].granted, event->time_ns);
     } else if (event->type == HISTORY_OK && (event->flags & HISTORY_HAS_FENCE) != 0 &&
                ledger_nesting(ledger, event->process) == NESTING_NONE) {
         fence_granted(fences, ledger, floor, event);
@@ -181,7 +262,7 @@ const struct check check_fence_order = {
     .question = "Are fences unique and growing in grant order?",
     .nothing = "no grant carried a fence",
     .needs = CHECK_BIT(DECLARES_FENCE),
-    .wants = CHECK_BIT(HISTORY_ACQUIRE),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_RELEASE),
     .follows = true,
     .bytes = fence_bytes,
     .init = fence_init,

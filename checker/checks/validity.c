@@ -10,7 +10,8 @@ enum validity_reason {
     SPENT_WHEN_EXTENDED,    /* ... when the extension returned */
     NO_MAJORITY_WHEN_GRANTED,
     NO_MAJORITY_WHEN_EXTENDED,
-    MAJORITY_LOST, /* while the lease ran; number[0]: how long it still ran */
+    MAJORITY_LOST,  /* while the lease ran; number[0]: how long it still ran */
+    BEYOND_ITS_KEYS /* promised for number[0]; its keys have number[1] */
 };
 
 /* A majority that breaks at the very moment at which its holder gives it back broke nothing: told
@@ -102,6 +103,53 @@ static void validity_spent(struct validity *validity, const struct ledger *ledge
     check_fail(&validity->result, ledger, &finding);
 }
 
+/* The last end that a majority of its keys has, as far as nodes told; TIME_NEVER: not known. */
+static int64_t keys_until_ns(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    int64_t until_ns[HISTORY_NODES_MAX];
+    int32_t count = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
+        if ((claim->present >> node & 1) == 0) {
+            continue;
+        }
+        bool ends = !key->endless && key->until_ns > 0;
+        int32_t at = count++;
+        for (; at > 0 && until_ns[at - 1] < (ends ? key->until_ns : TIME_NEVER); at--) {
+            until_ns[at] = until_ns[at - 1];
+        }
+        until_ns[at] = ends ? key->until_ns : TIME_NEVER;
+    }
+    return count < ledger->quorum ? TIME_NEVER : until_ns[ledger->quorum - 1];
+}
+
+/*
+ * A promise of more than its keys have, by more than a ttl: no rounding, no lateness and no way of
+ * counting explains that. Who renews by itself may mean to.
+ */
+static void validity_beyond(struct validity *validity, const struct ledger *ledger,
+                            const struct ledger_claim *claim, const struct history_event *event)
+{
+    uint32_t clocks = UINT32_C(1) << FAULT_CLOCK_RATE | UINT32_C(1) << FAULT_CLOCK_JUMP;
+    int64_t until_ns = keys_until_ns(ledger, claim);
+    if (!ledger->declared || ledger_declares(ledger, DECLARES_RENEW) || ledger->ttl_ns == 0 ||
+        until_ns == TIME_NEVER || claim->until_least_ns - ledger->ttl_ns <= until_ns ||
+        ledger_client_fault(ledger, claim->process, clocks, claim->asked_ns, ledger->now_ns)) {
+        return;
+    }
+    struct finding finding = {
+        .reason = BEYOND_ITS_KEYS,
+        .evidence = {claim->granted_index, event->index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+        .number = {claim->until_least_ns - ledger->now_ns, until_ns - ledger->now_ns},
+        .rest = rest_of_promise(ledger, claim),
+    };
+    finding.rest.margin_ns = claim->until_least_ns - ledger->ttl_ns - until_ns;
+    finding.rest.causes |= CHECK_LATE_KEYS;
+    check_fail(&validity->result, ledger, &finding);
+}
+
 static void validity_operation(struct validity *validity, const struct ledger *ledger,
                                const struct history_event *event)
 {
@@ -126,7 +174,9 @@ static void validity_operation(struct validity *validity, const struct ledger *l
         struct finding finding = validity_broken(
             ledger, claim, granted ? NO_MAJORITY_WHEN_GRANTED : NO_MAJORITY_WHEN_EXTENDED);
         check_fail(&validity->result, ledger, &finding);
+        return;
     }
+    validity_beyond(validity, ledger, claim, event);
 }
 
 static void validity_step(void *state, const struct ledger *ledger,
@@ -195,6 +245,13 @@ static void say_validity(const struct telling *telling)
         text_add(text, " before");
         return;
     }
+    if (telling->result->reason == BEYOND_ITS_KEYS) {
+        text_add(text, " was promised for another ");
+        put_length(text, left_ns);
+        text_add(text, ", and the majority of its keys had ");
+        put_length(text, telling->result->number[1]);
+        return;
+    }
     text_add(text, " was to run for another ");
     put_length(text, left_ns);
     text_add(text, " when only %" PRId64 " of %" PRId32 " nodes had its key",
@@ -221,6 +278,10 @@ static void effect_validity(const struct telling *telling)
         return;
     }
     put_client(telling, process);
+    if (result->reason == BEYOND_ITS_KEYS) {
+        text_add(text, "'s lease was promised for longer than its keys were given");
+        return;
+    }
     text_add(text, result->reason == MAJORITY_LOST
                        ? "'s lease outlived the majority of its keys"
                        : "'s lease never had a majority of keys behind it");

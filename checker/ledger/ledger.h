@@ -83,8 +83,8 @@ struct ledger_claim {
     int64_t until_least_ns; /* ... and at its earliest: not after until_ns */
     int64_t promised_ns;    /* when that was said */
     uint64_t over_index;
-    bool renewed;    /* a key of it was given more time, asked or not */
-    int64_t over_ns; /* TIME_NEVER: not released, told or killed yet */
+    int64_t renewed_ns; /* a key of it was given more time last, asked or not; 0: never */
+    int64_t over_ns;    /* TIME_NEVER: not released, told or killed yet */
     uint64_t refused_index;
     int64_t refused_ns;
     uint64_t freed_index; /* its release was answered ok; 0: not yet */

@@ -134,7 +134,9 @@ static void key_set(struct ledger *ledger, struct ledger_key *key,
     key->sent_ns = set_sent_ns(ledger_process_at(ledger, slot), event);
     struct ledger_claim *claim = claim_of_set(ledger, slot, event);
     claim->remade |= claim->set & ~claim->present & bit;
-    claim->renewed |= claim->state == CLAIM_GRANTED && (claim->present & bit) != 0;
+    if (claim->state == CLAIM_GRANTED && (claim->present & bit) != 0) {
+        claim->renewed_ns = event->time_ns;
+    }
     ASSERT(claim->state != CLAIM_FREE);
     ASSERT(claim->resource == event->resource);
     claim->set |= bit;
@@ -279,7 +281,7 @@ static void key_extended(struct ledger *ledger, struct ledger_key *key,
     key->ttl_ns = ttl_of(event);
     key->kept_index = event->index;
     if (claim != NULL) {
-        claim->renewed = true;
+        claim->renewed_ns = event->time_ns;
     }
 }
 

@@ -131,7 +131,7 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->depth = 0;
     claim->again = false;
     claim->doubtful = unsettled;
-    claim->renewed = false;
+    claim->renewed_ns = 0;
     claim->freed = 0;
     claim->unfreed = 0;
     claim->denied = 0;

@@ -82,6 +82,8 @@ class Redlock:
         features = ["validity", "extend", "notice", "several", "clock"]
         features += ["fence"] if self.fences else []
         said = {"type": "ok", "library": "planted 1", "features": features, "owner": "object"}
+        if bug("fence-taken-first"):
+            said["keys"] = ["redlock:{resource}", "fence:redlock:{resource}"]
         return {**said, "drift_factor": self.drift, "nodes": "N"}
 
     # ---- the operations ------------------------------------------------------------------------
@@ -94,6 +96,7 @@ class Redlock:
         if bug("lie-refuse-after-first") and self.memory.grants:
             return {"type": "fail", "error": "quorum not reached"}
         self.memory.begins()
+        early = self.take_fence(resource) if bug("fence-taken-first") else None
         lease = Lease(resource, self.key(resource, 0), self.new_value(resource), ttl)
         while attempt <= self.retries or bug("hang-retrying"):
             if attempt:
@@ -104,6 +107,7 @@ class Redlock:
                     lease = Lease(resource, self.key(resource, attempt), value, ttl)
             attempt += 1
             if self.attempt(lease, attempt > self.retries):
+                lease.fence = early if bug("fence-taken-first") else lease.fence
                 return self.granted(lease)
         self.memory.refused = True
         if bug("lie-grant-at-last"):
@@ -117,7 +121,7 @@ class Redlock:
         requests = [self.ask(node, lease) for node in self.nodes]
         self.wait(requests, "hang-acquire")
         votes = self.votes(requests)
-        if self.fences and votes >= self.quorum:
+        if self.fences and votes >= self.quorum and not bug("fence-taken-first"):
             votes = self.raise_fence(lease, requests)
         if bug("validity-timer-at-first-reply"):
             start = min([r.answered_at for r in requests if r.done], default=start)
@@ -320,7 +324,7 @@ class Redlock:
 
     def ask(self, node, lease):
         """Set the key at one node, if nobody has it there."""
-        if self.fences:
+        if self.fences and not bug("fence-taken-first"):
             plain = ("fence-not-raised", "fence-deleted", "fence-lowest")
             script = COUNT_PLAIN if any(bug(name) for name in plain) else COUNT
             script = COUNT_EXPIRES if bug("fence-expires") else script
@@ -403,6 +407,13 @@ class Redlock:
         self.wait([self.delete(node, lease) for node in where])
 
     # ---- fences --------------------------------------------------------------------------------
+    def take_fence(self, resource):
+        """Count at every node before the lock is asked for; the highest is the fence."""
+        counter = "fence:" + self.key(resource, 0)
+        counts = [node.send("INCR", counter) for node in self.nodes]
+        self.wait(counts)
+        return max(r.reply for r in counts if r.done and not r.broken)
+
     def counter(self, lease):
         return "fence:" + lease.key
 

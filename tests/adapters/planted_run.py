@@ -7,6 +7,7 @@
     --bug NAME      this bug only; again for more
     --sample I/N    bugs I, I+N, I+2N ... only
     --runs N        so many runs of each correct lock, over all scenarios, none of which may be blamed
+    --from N        the first of those runs, for a part of many (default: 0)
     --busy N        N busy processes beside the second half of those runs
     --jobs N        runs at the same time (default: 4)
     --every         each bug in every scenario, for a table of what sees what
@@ -116,7 +117,7 @@ def catch(picklock, chosen, jobs, every):
     return missed
 
 
-def innocent(picklock, lock, runs, jobs, keep):
+def innocent(picklock, lock, numbers, jobs, keep):
     """The correct lock, over and over; gives the number of runs in which it was blamed."""
     scenarios, wrong = scenarios_of(lock), 0
     random.Random(1).shuffle(scenarios)  # a part of them is one of every sort
@@ -128,14 +129,14 @@ def innocent(picklock, lock, runs, jobs, keep):
 
     status = {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for scenario, seed, told in pool.map(one, range(runs)):
+        for scenario, seed, told in pool.map(one, numbers):
             status[told["status"]] = status.get(told["status"], 0) + 1
             checks = blamed(told)
             wrong += bool(checks)
             if checks or told["status"] == "error":
                 print(f"{lock}: {scenario} seed {seed}: {checks} {told.get('why', '')}", flush=True)
     told = ", ".join(f"{n} {word}" for word, n in sorted(status.items()))
-    print(f"planted: {lock}: blamed in {wrong} of {runs} runs ({told})", flush=True)
+    print(f"planted: {lock}: blamed in {wrong} of {len(numbers)} runs ({told})", flush=True)
     return wrong
 
 
@@ -151,6 +152,7 @@ def main():
     parser.add_argument("--bug", action="append")
     parser.add_argument("--sample", default="0/1")
     parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--busy", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--every", action="store_true")
@@ -171,12 +173,13 @@ def main():
             print(f"{lock:10} {name:36} not caught yet: {row[1]}")
     wrong = catch(picklock, chosen, options.jobs, options.every) if chosen else 0
     for lock in locks if options.runs else ():
-        quiet = options.runs - options.runs // 2 if options.busy else options.runs
-        wrong += innocent(picklock, lock, quiet, options.jobs, options.keep)
+        numbers = range(options.first, options.first + options.runs)
+        quiet = len(numbers) - len(numbers) // 2 if options.busy else len(numbers)
+        wrong += innocent(picklock, lock, numbers[:quiet], options.jobs, options.keep)
         if options.busy:
             others = beside(options.busy)
             try:
-                wrong += innocent(picklock, lock, options.runs - quiet, options.jobs, options.keep)
+                wrong += innocent(picklock, lock, numbers[quiet:], options.jobs, options.keep)
             finally:
                 for other in others:
                     other.kill()

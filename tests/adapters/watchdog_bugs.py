@@ -21,7 +21,7 @@ BUGS = {
     "timeout-grants": ("No answer in time counts as a grant.", "one-held-requests", "result_truth"),
     "grant-not-looked-at-again": ("A grant is given although its ttl is over.", "one-asking-stopped", "exclusion"),
     "renew-never": ("It does not renew, and says that it does.", "one-renewed", "answer_consistency"),
-    "renew-too-late": ("It renews when the key is gone already.", "one-renewal-after-release", "loss_notice"),
+    "renew-too-late": ("It renews when the key is gone already.", "one-renewed", "answer_consistency"),
     "renew-counts-from-the-reply": ("The lease is counted from the reply of a renewal.", "one-renewal-late", "loss_notice"),
     "error-renews": ("An error counts as a renewal.", "one-renewal-loading", "loss_notice"),
 }

@@ -122,6 +122,25 @@ Test(answer_consistency, lock_that_says_that_it_renews_is_seen_to)
         VERDICT_UNKNOWN);
 }
 
+Test(answer_consistency, lock_that_says_that_it_renews_does_not_lose_it_for_want_of_that)
+{
+#define TOLD(words, renewal, ms)                                                                   \
+    DECLARES(words)                                                                                \
+    ASK(1, 1) SET3(5, 1, "a", 1005) GRANT_OPEN(10, 1, "a") renewal LOST(ms, 1)
+    static const char late[] = TOLD("'renew'", RENEWED, 1501);
+    assert_fails(judge_lines("answer_consistency", late), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("answer_consistency", late),
+                     "answer_consistency: client 1 was told of a loss, and the lock declares that "
+                     "it renews: no key was given more time for 1.001 s");
+    assert_fails(judge_lines("answer_consistency", TOLD("'renew'", "", 1200)), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_verdict(judge_lines("answer_consistency", TOLD("", "", 1200)), VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", TOLD("'renew'", RENEWED, 1400)), VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency",
+                               TOLD("'renew'", FAULT_OF_NODE(300, 1, "stall", "start", 1), 1200)),
+                   VERDICT_PASS);
+}
+
 Test(answer_consistency, value_that_stood_in_no_command_is_said)
 {
     static const char mismatch[] = HEADER ASK(1, 1) GRANT(2, 1, "a", 900)

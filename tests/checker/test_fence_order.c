@@ -39,6 +39,47 @@ Test(fence_order, concurrent_acquires_never_get_the_same_fence)
     assert_evidence(result, 2, 3);
 }
 
+/* Client 2 asked before client 1 was granted, and was let in when it had gone. */
+#define IN_LINE(fault, first, second)                                                              \
+    ASK(1, 1)                                                                                      \
+    ASK(2, 2) fault GRANT_FENCE(3, 1, first) FREE(4, 1) FREED(5, 1) GRANT_FENCE(8, 2, second)
+
+Test(fence_order, who_is_let_in_behind_another_has_the_larger_fence_whenever_it_asked)
+{
+    assert_verdict(judge_lines("fence_order", HEADER IN_LINE("", 7, 8)), VERDICT_PASS);
+    struct check_result result = judge_lines("fence_order", HEADER IN_LINE("", 8, 7));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_evidence(result, 2, 5);
+    /* Its own lease had to run then: else nobody knows which of the two held it first. */
+    assert_verdict(judge_lines("fence_order", HEADER ASK(1, 1) ASK(2, 2) GRANT_FENCE(3, 1, 8)
+                                                  FREE(4, 1) FREED(5, 1) GRANT_FENCE(1500, 2, 7)),
+                   VERDICT_PASS);
+    /* It was not being given back yet. */
+    assert_verdict(judge_lines("fence_order", HEADER ASK(1, 1) ASK(2, 2) GRANT_FENCE(3, 1, 8)
+                                                  GRANT_FENCE(8, 2, 7) FREE(9, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("fence_order", HEADER ASK(1, 1) ASK(2, 2) GRANT_FENCE(3, 1, 8)
+                                                  FREE(8, 1) GRANT_FENCE(8, 2, 7)),
+                   VERDICT_PASS);
+}
+
+Test(fence_order, leases_that_a_fault_may_have_broken_put_no_grants_in_order)
+{
+    assert_verdict(judge_lines("fence_order",
+                               HEADER IN_LINE(FAULT_OF_NODE(2, 1, "clock_jump", "start", 1), 8, 7)),
+                   VERDICT_PASS);
+    assert_verdict(
+        judge_lines("fence_order",
+                    HEADER IN_LINE(FAULT_OF_CLIENT(2, 2, "clock_rate", "start", 1), 8, 7)),
+        VERDICT_PASS);
+    assert_verdict(judge_lines("fence_order",
+                               HEADER IN_LINE(FAULT_OF_CLIENT(2, 2, "pause", "start", 1), 8, 7)),
+                   VERDICT_FAIL);
+    assert_verdict(
+        judge_lines("fence_order", HEADER IN_LINE(STOOD_STILL(2, "suspend", 2000), 8, 7)),
+        VERDICT_UNKNOWN);
+}
+
 Test(fence_order, counters_lost_with_a_nodes_memory_are_an_assumption)
 {
     assert_fails(judge_lines("fence_order", HEADER ASK(1, 1) GRANT_FENCE(2, 1, 8) FREE(3, 1) FREED(

@@ -207,6 +207,23 @@ Test(late, wait_that_was_too_long_by_less_than_we_stood_still_is_unknown)
                 200);
 }
 
+/* It was too long by 100 ms, which turned out to be our doing; but it went on for two seconds. */
+Test(late, wait_that_goes_on_behind_a_doubt_is_judged_as_a_whole)
+{
+#define VAIN_AGAIN(late)                                                                           \
+    HEADER ASK(10, 1) REFUSE(1600, 1) ASK(1600, 1) late REFUSE(1650, 1) ASK(1650, 1)               \
+        REFUSE(1900, 1) RUN_ENDS(2000)
+    assert_verdict(judge_lines("fault_tolerance", VAIN_AGAIN("")), VERDICT_FAIL);
+    assert_late(judge_lines("fault_tolerance", HEADER ASK(10, 1) REFUSE(1600, 1)
+                                                   STOOD_STILL(1610, "loop", 200) RUN_ENDS(2000)),
+                200);
+    static const char whole[] = VAIN_AGAIN(STOOD_STILL(1610, "loop", 200));
+    struct check_result result = judge_lines("fault_tolerance", whole);
+    assert_verdict(result, VERDICT_FAIL);
+    cr_assert_eq(result.number[0], (int64_t)1890000000);
+    assert_late(judge_lines("fault_tolerance", VAIN_AGAIN(STOOD_STILL(1610, "loop", 400))), 400);
+}
+
 Test(late, key_is_not_left_behind_where_we_held_up_its_delete)
 {
 #define LEFT(late)                                                                                 \

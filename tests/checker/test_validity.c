@@ -134,3 +134,31 @@ Test(validity, a_key_that_runs_out_after_it_was_lost_was_lost_all_the_same)
                                      ENDED(500, 2, "key-lost", "a", "restart")),
                  BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
 }
+
+#define PROMISES(words)                                                                            \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'declared':true,'declares':[" words "]}\n"
+
+/* Nobody waits for it to be over: the holder gives it back, or is told, in time. */
+Test(validity, promise_beyond_its_keys_by_more_than_a_ttl_blames_the_library)
+{
+#define PROMISED(words, fault, until)                                                              \
+    PROMISES(words)                                                                                \
+    ASK(1, 1) fault SET3(5, 1, "a", 1005) GRANT(10, 1, "a", until) FREE(20, 1)
+    static const char beyond[] = PROMISED("'validity'", "", 980000);
+    struct check_result result = judge_lines("validity", beyond);
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[1], (int64_t)995000000);
+    cr_assert_str_eq(headline("validity", beyond),
+                     "validity: client 1's lease of r0 was promised for another 980 s, and "
+                     "the majority of its keys had 995 ms");
+    assert_verdict(judge_lines("validity", PROMISED("'validity'", "", 2005)), VERDICT_PASS);
+    assert_fails(judge_lines("validity", PROMISED("'validity'", "", 2006)), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_verdict(judge_lines("validity", PROMISED("'validity','renew'", "", 980000)),
+                   VERDICT_PASS);
+    assert_verdict(
+        judge_lines("validity", PROMISED("'validity'",
+                                         FAULT_OF_CLIENT(2, 1, "clock_rate", "start", 1), 980000)),
+        VERDICT_PASS);
+}

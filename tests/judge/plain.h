@@ -349,8 +349,31 @@ static inline bool plain_fenced(const struct history_event *e)
     return plain_granted(e) && (e->flags & HISTORY_HAS_FENCE) != 0;
 }
 
+/* "Which was being given back before this one returned with a lease that ran": with its promise, or
+ * within a ttl of its asking; no fault that takes keys, stops nodes or sets clocks before. */
+static inline bool plain_came_first(const struct plain_history *h, size_t early, size_t late)
+{
+    size_t back = plain_kept_until(h, early);
+    const struct history_event *e = &h->events[late];
+    bool runs = plain_promises(h, e) ? e->until_ns > e->time_ns
+                                     : e->time_ns - plain_asked_ns(h, late) < h->header->ttl_ns;
+    for (size_t i = 0; i < late; i++) {
+        const struct history_event *fault = &h->events[i];
+        enum fault_kind kind = (enum fault_kind)fault->fault_kind;
+        if (fault->kind == HISTORY_FAULT &&
+            (fault_is(kind, FAULT_OF_PROCESS) || kind == FAULT_FAILOVER || kind == FAULT_EVICT ||
+             kind == FAULT_CLOCK_JUMP || kind == FAULT_CLOCK_RATE ||
+             (kind == FAULT_PAUSE && fault->process < 0))) {
+            return false;
+        }
+    }
+    return runs && back < h->count && plain_is(&h->events[back], HISTORY_RELEASE, HISTORY_INVOKE) &&
+           h->events[back].time_ns < e->time_ns;
+}
+
 /* `fence_order`: "a grant whose fence is not larger than that of a grant which returned before this
- * one was asked for; or two grants with the same fence". */
+ * one was asked for, or [...] being given back before this one returned; or two grants with the
+ * same fence". */
 static inline enum plain plain_fence_order(const struct plain_history *h)
 {
     enum plain verdict = PLAIN_NOTHING;
@@ -365,7 +388,7 @@ static inline enum plain plain_fence_order(const struct plain_history *h)
             if (!plain_fenced(early) || early->resource != late->resource) {
                 continue;
             }
-            bool behind = early->time_ns < plain_asked_ns(h, i);
+            bool behind = early->time_ns < plain_asked_ns(h, i) || plain_came_first(h, k, i);
             if (early->fence == late->fence || (behind && late->fence <= early->fence)) {
                 return PLAIN_FAIL;
             }

@@ -62,34 +62,40 @@ static inline bool plain_extended_nothing(const struct plain_history *h, size_t 
            !plain_may_be_a_fault(h, grant, extend);
 }
 
-/* Was a key of the grant given more time between two events? */
-static inline bool plain_given_time(const struct plain_history *h, size_t grant, int64_t until_ns)
+/* When a key of the grant was given more time last, until then; or else when it was granted. */
+static inline int64_t plain_given_time(const struct plain_history *h, size_t grant,
+                                       int64_t until_ns)
 {
     const struct history_event *g = &h->events[grant];
+    int64_t given_ns = g->time_ns;
     for (size_t i = grant + 1; i < h->count && h->events[i].time_ns <= until_ns; i++) {
         const struct history_event *e = &h->events[i];
         if (plain_key(e, HISTORY_KEY_EXTENDED) && e->resource == g->resource &&
             plain_same(&e->owner, &g->value)) {
-            return true;
+            given_ns = e->time_ns;
         }
     }
-    return false;
+    return given_ns;
 }
 
-/* "A grant that was held for longer than two times renew_every (or a ttl) of whose
- * majority of keys none was given more time" */
+/* "A grant that was held until its client released it for longer than two times renew_every (or a
+ * ttl) of whose majority of keys none was given more time, or that was told lost so long after one
+ * was" */
 static inline bool plain_never_renewed(const struct plain_history *h, size_t grant)
 {
     int64_t every_ns = h->header->renew_every_ns;
     int64_t ttl_ns = h->header->ttl_ns;
     int64_t limit_ns = every_ns > 0 && 2 * every_ns < ttl_ns ? 2 * every_ns : ttl_ns;
     size_t last = plain_grant_end(h, grant);
-    if (last == h->count || !plain_is(&h->events[last], HISTORY_RELEASE, HISTORY_INVOKE)) {
+    if (last == h->count || plain_granted(&h->events[last])) {
         return false;
     }
     int64_t end_ns = h->events[last].time_ns;
+    int64_t begin_ns = h->events[grant].time_ns;
+    int64_t given_ns = plain_given_time(h, grant, end_ns);
+    bool told = h->events[last].kind == HISTORY_NOTICE;
     return plain_sets(h, 0, last, &h->events[grant]) > h->header->node_count / 2 && limit_ns > 0 &&
-           end_ns - h->events[grant].time_ns > limit_ns && !plain_given_time(h, grant, end_ns) &&
+           end_ns - given_ns > limit_ns && (told || given_ns == begin_ns) &&
            !plain_may_be_a_fault(h, grant, last);
 }
 

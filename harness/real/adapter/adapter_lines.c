@@ -194,11 +194,11 @@ static void adapter_matched(struct adapter_client *client, struct adapter_answer
     }
 }
 
-/* Whose loss it tells of; a name that is none of ours is taken for what the client holds first. */
+/* Whose loss it tells of; a name that is none of ours is taken for what the client holds first. One
+ * that the scenario has not enough resources for is nobody's. */
 static uint32_t adapter_resource_of(const struct adapter_client *client, const char *name)
 {
-    uint32_t count = (uint32_t)client->adapter->options.plan->scenario.resource_count;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < SCENARIO_RESOURCES_MAX; i++) {
         char known[CLIENT_RESOURCE_NAME_BYTES];
         client_resource_name(i, known);
         if (strcmp(known, name) == 0) {
@@ -234,7 +234,10 @@ static void adapter_line(struct adapter_client *client, const char *line, size_t
     if (client->state == ADAPTER_STARTING && client->asked) {
         adapter_introduced(client, &answer, &said);
     } else if (answer.type == ANSWER_LOST) {
-        adapter_program_lost(client, adapter_resource_of(client, answer.resource));
+        uint32_t resource = adapter_resource_of(client, answer.resource);
+        if (resource < (uint32_t)client->adapter->options.plan->scenario.resource_count) {
+            adapter_program_lost(client, resource);
+        }
     } else {
         adapter_matched(client, &answer, shown.data);
     }
