@@ -48,9 +48,11 @@ struct result apart_sort(struct scenario_list *scenarios, const struct lock_natu
     return RESULT_OK;
 }
 
-/* Why the real world cannot start them: false: it can. Redis' are looked for when they start. */
-static bool real_lacks(const struct server_kind *kind, bool cluster, struct text *why)
+/* Why the real world cannot run it; false: it can. Redis' servers are looked for when they start.
+ */
+static bool real_lacks(const struct scenario *scenario, bool cluster, struct text *why)
 {
+    const struct server_kind *kind = server_kind_at(scenario->node_kind);
     const struct server_launch *launch = kind->launch;
     char path[SERVER_PATH_BYTES];
     if (cluster && kind != server_kind_at(SERVER_KIND_redis)) {
@@ -60,6 +62,14 @@ static bool real_lacks(const struct server_kind *kind, bool cluster, struct text
     if (launch == NULL) {
         text_add(why, "%s servers are in the simulator only", kind->name);
         return true;
+    }
+    for (uint32_t i = 0; i < scenario->fault_count; i++) {
+        enum fault_kind fault = (enum fault_kind)scenario->faults[i].kind;
+        if (!server_launch_has(launch, fault)) {
+            text_add(why, "%s is nothing that can strike real %s servers", fault_kind_name(fault),
+                     kind->name);
+            return true;
+        }
     }
     if (kind == server_kind_at(SERVER_KIND_redis) ||
         server_launch_find(launch, path, sizeof path)) {
@@ -85,7 +95,7 @@ struct result apart_absent(const struct scenario_list *scenarios, struct agenda_
         const struct server_kind *kind = server_kind_at(scenario->node_kind);
         struct apart *one = &apart->list[apart->count];
         struct text reason = text_over(one->why, sizeof one->why);
-        bool no_real = real_lacks(kind, apart->cluster, &reason);
+        bool no_real = real_lacks(scenario, apart->cluster, &reason);
         bool no_sim = kind->model == NULL && runs->worlds == 2;
         if (!no_real && !no_sim) {
             continue;

@@ -30,8 +30,8 @@ MUST_USE struct result apart_sort(struct scenario_list *scenarios, const struct 
 
 /*
  * Find those whose servers one of the worlds does not have (the last of the order's is the real
- * one), or which are not installed: they are not run in it, and told with the reason. After
- * apart_sort, whose list goes on.
+ * one), or cannot be struck there as the scenario says, or which are not installed: they are not
+ * run in it, and told with the reason. After apart_sort, whose list goes on.
  */
 MUST_USE struct result apart_absent(const struct scenario_list *scenarios,
                                     struct agenda_order *runs, struct arena *arena,

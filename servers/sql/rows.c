@@ -13,7 +13,8 @@ enum { SEQUENCE_LOGGED_AHEAD = 32 };
 
 static size_t table_bytes(const struct server_shape *shape)
 {
-    return sizeof(struct sql_table) + shape->resource_count * sizeof(struct sql_row);
+    return sizeof(struct sql_table) + shape->resource_count * sizeof(struct sql_row) +
+           shape->replica_writes_max * sizeof(struct sql_write);
 }
 
 static uint32_t table_wakes(const struct server_shape *shape)
@@ -27,6 +28,15 @@ static void table_init(void *state, const struct server_shape *shape)
     memset(table, 0, table_bytes(shape));
     table->dialect = shape->dialect;
     table->resource_count = shape->resource_count;
+    table->writes_max = shape->replica_writes_max;
+}
+
+/* Where the nth write of all is remembered. */
+static struct sql_write *write_at(struct sql_table *table, uint64_t nth)
+{
+    struct sql_write *writes = (struct sql_write *)(void *)&table->rows[table->resource_count];
+    ASSERT(table->writes_max > 0);
+    return &writes[nth % table->writes_max];
 }
 
 /* The first moment of the database's clock that is not before the row's end. */
@@ -129,10 +139,21 @@ static void done(const struct call *call, enum history_f f, struct lock_reply re
     call->door->answer(call->door, ask, reply, call->door->record(call->door, &event));
 }
 
+/* A replica is never behind by more writes than are remembered. */
+static void remember(const struct call *call)
+{
+    struct sql_table *table = call->table;
+    if (table->writes_max > 0) {
+        *write_at(table, table->writes++) = (struct sql_write){
+            call->door->true_ns, table->fences_logged, call->ask->resource, *call->row};
+    }
+}
+
 static void row_write(const struct call *call)
 {
     const struct lock_command *command = &call->ask->command;
     struct sql_row *row = call->row;
+    remember(call);
     row->present = true;
     row->told_over = false;
     row->owner = command->value;
@@ -182,6 +203,7 @@ static void remove_row(const struct call *call, bool allowed)
         done(call, HISTORY_KEY_KEPT, (struct lock_reply){.type = LOCK_REPLY_NO}, &before);
         return;
     }
+    remember(call);
     memset(call->row, 0, sizeof *call->row);
     row_arm(call->table, call->ask->resource, call->door);
     done(call, before.told_over ? HISTORY_KEY_KEPT : HISTORY_KEY_DELETED,
@@ -257,6 +279,69 @@ static void table_start(void *state, const struct server_turn *turn, struct serv
     (void)door;
 }
 
+static void row_turned(const struct server_turn *turn, enum history_f f, uint32_t resource,
+                       const struct sql_row *row, struct server_door *door)
+{
+    struct history_event event = server_key_event(f, turn->node, resource);
+    event.fault = turn->fault;
+    event.cause = turn->cause;
+    memcpy(event.owner.bytes, row->owner.bytes, sizeof event.owner.bytes);
+    event.flags |= HISTORY_HAS_OWNER;
+    if (f == HISTORY_KEY_BACK) {
+        event.until_ns = clock_true(&door->nodes[0].wall, row_end_ns(row));
+        event.flags |= HISTORY_HAS_UNTIL;
+    }
+    (void)door->record(door, &event);
+}
+
+static bool row_held(const struct sql_row *row)
+{
+    return row->present && !row->told_over;
+}
+
+/* Takes back, of one row, what the replica does not have; true: somebody's lock went with it. */
+static bool row_promote(struct sql_table *table, const struct server_turn *turn, uint32_t resource,
+                        uint64_t known, struct server_door *door)
+{
+    struct sql_row *row = &table->rows[resource];
+    struct sql_row before = *row;
+    for (uint64_t i = table->writes; i > known; i--) {
+        const struct sql_write *write = write_at(table, i - 1);
+        *row = write->resource == resource ? write->before : *row;
+    }
+    bool same = row_held(&before) == row_held(row) && before.until_ms == row->until_ms &&
+                memcmp(&before.owner, &row->owner, sizeof before.owner) == 0;
+    if (same) {
+        return false;
+    }
+    if (row_held(&before)) {
+        row_turned(turn, HISTORY_KEY_LOST, resource, &before, door);
+    }
+    if (row_held(row)) {
+        row_turned(turn, HISTORY_KEY_BACK, resource, row, door);
+    }
+    return row_held(&before);
+}
+
+static uint32_t table_promote(void *state, const struct server_turn *turn, int64_t lag_ns,
+                              struct server_door *door)
+{
+    struct sql_table *table = state;
+    uint64_t oldest = table->writes > table->writes_max ? table->writes - table->writes_max : 0;
+    uint64_t known = table->writes;
+    uint32_t lost = 0;
+    while (known > oldest && write_at(table, known - 1)->true_ns > door->true_ns - lag_ns) {
+        known--;
+        table->fences_logged = write_at(table, known)->fences_logged;
+    }
+    for (uint32_t i = 0; i < table->resource_count; i++) {
+        lost += row_promote(table, turn, i, known, door);
+    }
+    table->fences = table->fences_logged;
+    table->writes = 0;
+    return lost;
+}
+
 const struct server_model sql_rows = {
     .bytes = table_bytes,
     .wakes = table_wakes,
@@ -267,4 +352,5 @@ const struct server_model sql_rows = {
     .unsynced = table_unsynced,
     .stop = table_stop,
     .start = table_start,
+    .promote = table_promote,
 };

@@ -2,7 +2,8 @@
  * rows.h: a database as locks see it: one row a name, a sequence, and its own clock.
  *
  * PostgreSQL with its defaults (fsync, synchronous_commit): what was answered survives a crash and
- * a power cut. A row is over when a statement finds it so; until then it stands in the table.
+ * a power cut. A row is over when a statement finds it so; until then it stands in the table. A
+ * replica follows the log, which the sequence writes ahead into: it goes on from there.
  */
 #ifndef SERVERS_SQL_ROWS_H
 #define SERVERS_SQL_ROWS_H
@@ -18,12 +19,22 @@ struct sql_row {
     int64_t sound_ns; /* its end in true time, if all clocks are sound: tells the cause */
 };
 
+/* What stood there before a write that the replica may not have yet. */
+struct sql_write {
+    int64_t true_ns;
+    int64_t fences_logged;
+    uint32_t resource;
+    struct sql_row before;
+};
+
 struct sql_table {
     const struct lock_dialect *dialect; /* constant data: the same in every copy */
     int64_t fences;                     /* the sequence: what it gave last */
     int64_t fences_logged;              /* up to here it need not write into its log again */
     uint32_t resource_count;
-    struct sql_row rows[];
+    uint32_t writes_max;   /* 0: there is never a failover */
+    uint64_t writes;       /* so many were made; the newest of them are remembered */
+    struct sql_row rows[]; /* then writes_max writes, a ring */
 };
 
 /* Of its sequence. */

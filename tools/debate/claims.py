@@ -11,8 +11,8 @@ DOCUMENTATION = ("The documentation", 'Redis documentation, "Distributed Locks w
      ["kill-holder", "partition-from-majority"], ["wrong/setnx-expire"]),
     ("D3", "While a majority is up, clients acquire and release.", "True; without a majority nobody is granted anything, and it goes on when the majority is back.",
      ["minority-down", "minority-stalled"], ["wrong/quorum-reachable"]),
-    ("D4", "A primary with an asynchronous replica breaks safety at a failover.", "True; and it breaks Redlock as well where the node that fails over decides.",
-     [], ["failover-loses-key", "debate/failover-redlock"]),
+    ("D4", "A primary with an asynchronous replica breaks safety at a failover.", "True; and it breaks Redlock as well where the node that fails over decides, and a row in a database.",
+     [], ["failover-loses-key", "debate/failover-redlock", "sql/sql-failover"]),
     ("D5", "A release must compare the value: a plain DEL removes another's lock.", "True.", ["release-after-expiry"], ["wrong/plain-delete"]),
     ("D6", "A value is unique among all clients and requests.", "Needed: with one value for all, a late release frees another's lock.",
      ["release-after-expiry"], ["wrong/constant-value"]),
@@ -88,8 +88,10 @@ SURVEY = ("The survey and notes", "A survey of distributed locks (SQL, Redis, Zo
      ["pause-saved-by-fence", "sql/sql-holder-paused-fence", "etcd/etcd-holder-paused-revision", "chubby/chubby-holder-paused-sequencer"],
      ["pause-after-granted", "sql/sql-holder-paused", "etcd/etcd-holder-paused", "chubby/chubby-holder-paused"]),
     ("S2", "A lock in a database: unique row, ttl column, owner, cleaner; replication makes failover hard.", "True: the owner must be compared, and "
-     "the time must be the database's. Whether rows that are over are deleted makes no difference to a lock. What a failover does is not shown yet.",
-     ["sql/sql-alone", "sql/sql-crash", "sql/sql-power-loss"], ["sql/sql-database-clock-jump", "wrong/sql-app-clock", "wrong/sql-release-any", "wrong/sql-early-now"]),
+     "the time must be the database's. Whether rows that are over are deleted makes no difference to a lock. A replica that is behind knows nothing of "
+     "the row; fences save the store even then, as a sequence is written 32 numbers ahead: all but its first.",
+     ["sql/sql-alone", "sql/sql-crash", "sql/sql-power-loss", "sql/sql-failover-fence"],
+     ["sql/sql-failover", "sql/sql-failover-first-fence", "sql/sql-database-clock-jump", "wrong/sql-app-clock", "wrong/sql-release-any", "wrong/sql-early-now"]),
     ("S3", "Polling locks against waiting ones: no herd if each watches its predecessor only.", "Not answered yet: it is a number of commands, "
      "not a verdict.", [], []),
     ("S4", "Consensus services count in terms and epochs, not clocks.", "Chubby's sessions and etcd's leases end by a clock as "

@@ -62,9 +62,9 @@ def several(fault):
     return lambda lock: [fault.replace("MINORITY", minority(lock))] if lock.nodes > 1 else None
 
 
-def of_redis(faults):
-    """Of a kind that Redis alone knows."""
-    return lambda lock: faults(lock) if "single" in lock.words or "redlock" in lock.words else None
+def replicated(faults):
+    """Of a kind whose nodes have replicas that may be behind."""
+    return lambda lock: faults(lock) if lock.column.split("-")[0] in ("single", "redlock", "sql") else None
 
 
 # name, heading, what happens, its faults for a lock (None: there is no such thing), other keys; times are Redlock's.
@@ -107,7 +107,7 @@ FAULTS = [
      {"ttl": 1500, "hold": 500}),
     ("failover", "failover to a replica that is behind",
      "The replica that takes over from the node that decides is a second behind.",
-     of_redis(decides("{on: client 1 before_write, do: failover, target: NODE, lag: 1s}")), {"ttl": HELD, "delay": ASKS}),
+     replicated(decides("{on: client 1 before_write, do: failover, target: NODE, lag: 1s}")), {"ttl": HELD, "delay": ASKS}),
     ("holder-cut-off", "holder cut off from every node",
      "Client 1 reaches no node from its grant on, is told when its lease ends, and leaves.",
      lambda lock: [SECOND_COMES_LATER,
