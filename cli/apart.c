@@ -65,7 +65,7 @@ static bool real_lacks(const struct scenario *scenario, bool cluster, struct tex
     }
     for (uint32_t i = 0; i < scenario->fault_count; i++) {
         enum fault_kind fault = (enum fault_kind)scenario->faults[i].kind;
-        if (!server_launch_has(launch, fault)) {
+        if (scenario->faults[i].node_mask != 0 && !server_launch_has(launch, fault)) {
             text_add(why, "%s is nothing that can strike real %s servers", fault_kind_name(fault),
                      kind->name);
             return true;

@@ -67,14 +67,20 @@ def replicated(faults):
     return lambda lock: faults(lock) if lock.column.split("-")[0] in ("single", "redlock", "sql") else None
 
 
+def paused_before_check(lock):
+    stops = "{on: client 1 before_replies, do: pause, until: client 2 after_granted}"
+    if lock.column.startswith("etcd"):
+        return ["{at: 0s, do: pause, target: client 2, until: client 1 before_replies}", stops]
+    # Client 2 comes first, so that nodes know the scripts by which a grant with a fence is asked for.
+    return ["{at: 0s, do: pause, target: client 1, until: client 2 after_release}",
+            f"{{on: client 2 after_release, do: pause, until: any node set from client 1, until_nth: {majority(lock)}}}", stops]
+
+
 # name, heading, what happens, its faults for a lock (None: there is no such thing), other keys; times are Redlock's.
 FAULTS = [
     ("paused-before-check", "holder paused before it looks at its clock",
      "Client 1 stops with the replies in its buffers until client 2 has been granted the lock.",
-     # Client 2 comes first, so that nodes know the scripts by which a grant with a fence is asked for.
-     lambda lock: ["{at: 0s, do: pause, target: client 1, until: client 2 after_release}",
-                    f"{{on: client 2 after_release, do: pause, until: any node set from client 1, until_nth: {majority(lock)}}}",
-                    "{on: client 1 before_replies, do: pause, until: client 2 after_granted}"], {"sections": 2}),
+     paused_before_check, {"sections": 2}),
     ("paused-after-check", "holder paused after that",
      "Client 1 stops when it has been granted the lock, until client 2 has written.",
      lambda lock: [SECOND_COMES_LATER,
