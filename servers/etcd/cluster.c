@@ -167,10 +167,11 @@ static struct cluster_lease *oldest(struct cluster *cluster, uint32_t resource)
     return found;
 }
 
+/* It takes its key with it; where it has none nothing is written. */
 static void lease_remove(struct cluster *cluster, uint32_t number, struct server_door *door)
 {
+    cluster->revision += cluster->leases[number].revision != 0 ? 1 : 0;
     memset(&cluster->leases[number], 0, sizeof cluster->leases[number]);
-    cluster->revision++;
     door->arm(door, number, TIME_NEVER);
 }
 

@@ -43,17 +43,23 @@ static bool is_owner(const struct keys_key *key, const struct keys_command *comm
     return (key->present || key->lingers) && history_value_equal(&key->value, &command->value);
 }
 
-/* An answer gave the client's session a new end: at the earliest so long after it was asked for. */
+/*
+ * An answer gave the client's session a new end: at the earliest so long after it was asked for. An
+ * end never comes nearer by that: what was asked long ago may be answered last.
+ */
 static void session_note(struct keys *keys, int32_t client, const struct keys_command *command,
                          int64_t ttl_ns)
 {
     struct keys_client *its = keys_client_at(keys, client);
     if (its != NULL) {
+        bool same = its->session.known && history_value_equal(&its->session.value, &command->value);
+        int64_t before_ns = same ? its->session.earliest_ns : INT64_MIN;
+        int64_t earliest_ns = command->sent_ns + ttl_ns;
         its->session = (struct keys_session){
             .known = true,
             .value = command->value,
             .ttl_ns = ttl_ns,
-            .earliest_ns = command->sent_ns + ttl_ns,
+            .earliest_ns = earliest_ns > before_ns ? earliest_ns : before_ns,
             .latest_ns = loop_now_ns() + ttl_ns + SESSION_LOOK_NS,
         };
     }

@@ -23,7 +23,8 @@ static bool etcd_find(char *path, size_t bytes)
 /* All members must know one by the same address: it is the proxies', and hashed into their ids. */
 static void peer_url(const struct server_process *process, uint32_t node, struct text *url)
 {
-    text_add(url, "http://127.0.0.1:%u", process->peers[node]);
+    text_add(url, "http://127.0.0.1:%u",
+             process->peers != NULL ? process->peers[node] : process->peer_port[0]);
 }
 
 static void cluster_words(const struct server_process *process, struct server_words *words)
