@@ -107,11 +107,20 @@ static const char crowd[] =
          "clients: {count: 10000, sections: 1, hold: 10ms, think: 1s, think_jitter: 2s}\n"
          "duration: 20s\n" TAIL;
 
-static void bench_runs(void)
+/* The same on each other kind: as many nodes as it usually has, the ttl that it needs. */
+#define OTHER(nodes, lock)                                                                         \
+    "version: 1\nname: bench\nabout: a measurement\nnodes: " nodes "\nlock: " lock "\n"            \
+    "clients: {count: 2, sections: 1, hold: 100ms, writes: 1}\n" TAIL
+
+static const char two_on_sql[] = OTHER("{count: 1}", "{algorithm: sql, ttl: 10s}");
+static const char two_on_etcd[] = OTHER("{count: 3}", "{algorithm: etcd, ttl: 10s}");
+static const char two_on_chubby[] = OTHER("{count: 5}", "{algorithm: chubby, ttl: 12s}");
+
+/* Runs of a core's second, the best of some rounds; tells the steps of one. */
+static double runs_per_second(const char *yaml, double *steps_per_run)
 {
     double best_runs = 0;
-    double events = 0;
-    bench_open("bench.yaml", two_clients);
+    bench_open("bench.yaml", yaml);
     for (int round = 0; round < 5; round++) {
         enum { RUNS = 10000 };
         uint64_t steps = 0;
@@ -123,11 +132,31 @@ static void bench_runs(void)
         }
         double seconds = (double)(now_ns() - start_ns) * 1e-9;
         best_runs = RUNS / seconds > best_runs ? RUNS / seconds : best_runs;
-        events = (double)steps / RUNS;
+        *steps_per_run = (double)steps / RUNS;
     }
-    printf("sim_runs_per_second %.0f runs/s\n", best_runs);
-    printf("sim_steps_per_run %.0f steps\n", events);
     bench_close();
+    return best_runs;
+}
+
+static void bench_runs(void)
+{
+    double steps = 0;
+    printf("sim_runs_per_second %.0f runs/s\n", runs_per_second(two_clients, &steps));
+    printf("sim_steps_per_run %.0f steps\n", steps);
+}
+
+static void bench_kinds(void)
+{
+    static const struct {
+        const char *kind;
+        const char *yaml;
+    } kinds[] = {{"sql", two_on_sql}, {"etcd", two_on_etcd}, {"chubby", two_on_chubby}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        double steps = 0;
+        double runs = runs_per_second(kinds[i].yaml, &steps);
+        printf("sim_runs_per_second_%s %.0f runs/s\n", kinds[i].kind, runs);
+        printf("sim_steps_per_run_%s %.0f steps\n", kinds[i].kind, steps);
+    }
 }
 
 static void bench_virtual(void)
@@ -276,11 +305,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*measure)(void);
-    } parts[] = {{"runs", bench_runs},
-                 {"virtual", bench_virtual},
-                 {"crowd", bench_crowd},
-                 {"snapshot", bench_snapshot},
-                 {"hunt", bench_hunts}};
+    } parts[] = {{"runs", bench_runs},   {"kinds", bench_kinds},       {"virtual", bench_virtual},
+                 {"crowd", bench_crowd}, {"snapshot", bench_snapshot}, {"hunt", bench_hunts}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (argc < 2 || strcmp(argv[1], parts[i].name) == 0) {
             parts[i].measure();
