@@ -205,8 +205,9 @@ static void walk_fallbacks(struct scenario_walk *walk)
     struct scenario *scenario = walk->scenario;
     if (scenario->algorithm[0] != '\0' && walk_place(walk, "nodes.count") == NULL) {
         const struct lock_algorithm *algorithm = lock_algorithm_at(scenario->lock.algorithm);
-        if (scenario->node_count > algorithm->nodes_max) {
-            scenario->node_count = algorithm->nodes_max;
+        int32_t replicas = (int32_t)scenario->lock.replica_count;
+        if (replicas > 0 || scenario->node_count > algorithm->nodes_max) {
+            scenario->node_count = replicas > 0 ? replicas + 1 : algorithm->nodes_max;
         }
     }
     if (scenario->algorithm[0] != '\0' && walk_place(walk, "nodes.kind") == NULL) {

@@ -110,6 +110,10 @@ void fault_check(struct problems *problems, const struct fault_places *places,
     shape_check(problems, places->keys[FAULT_KEY_SHAPE], scenario, fault);
     const struct server_kind *kind = server_kind_at(scenario->node_kind);
     const struct document *what = places->keys[FAULT_KEY_DO];
+    if (what != NULL && scenario->lock.replica_count > 0 && fault->kind == FAULT_REFUSE_WRITES &&
+        fault->error == NODE_ERROR_READONLY) {
+        problem_say(problems, what->place, "a node with replicas is made read-only by a failover");
+    }
     if (what != NULL && !server_kind_has(kind, (enum fault_kind)fault->kind)) {
         problem_say(problems, what->place, "%s is nothing that can strike %s servers",
                     fault_kind_name((enum fault_kind)fault->kind), kind->name);
@@ -138,8 +142,8 @@ static void algorithm_check(struct problems *problems, const struct document *co
         return;
     }
     const struct lock_algorithm *algorithm = lock_algorithm_at(scenario->lock.algorithm);
-    if (scenario->node_count < algorithm->nodes_min ||
-        scenario->node_count > algorithm->nodes_max) {
+    int32_t votes = scenario->lock.replica_count > 0 ? 1 : scenario->node_count;
+    if (votes < algorithm->nodes_min || votes > algorithm->nodes_max) {
         problem_say(problems, place_of_either(places, "nodes.count", "lock.algorithm"),
                     "%s runs on %d to %d nodes; here are %d", algorithm->name, algorithm->nodes_min,
                     algorithm->nodes_max, scenario->node_count);
@@ -246,6 +250,38 @@ static void holds_check(struct problems *problems, const struct document *const 
     }
 }
 
+/* Nodes that follow one of them, and the lock that waits for them. */
+static void replicas_check(struct problems *problems, const struct document *const *places,
+                           const struct scenario *scenario)
+{
+    const struct lock_config *lock = &scenario->lock;
+    const struct document *part = place_of(places, "nodes.replicas");
+    const struct server_kind *kind = server_kind_at(scenario->node_kind);
+    int32_t replicas = (int32_t)lock->replica_count;
+    if (part != NULL && replicas > 0 && !kind->replicates) {
+        problem_say(problems, part->place, "%s servers have no replicas of this sort", kind->name);
+    } else if (part != NULL && replicas > 0 && scenario->node_count != replicas + 1) {
+        problem_say(problems, part->place,
+                    "all nodes but one are replicas: with count: %d there are %d of them",
+                    scenario->node_count, scenario->node_count - 1);
+    }
+    if (scenario->algorithm[0] == '\0') {
+        return;
+    }
+    const struct lock_algorithm *algorithm = lock_algorithm_at(lock->algorithm);
+    const struct document *wait = place_of(places, "lock.wait");
+    struct place at = place_of_either(places, "lock.wait", "lock.algorithm");
+    if (!algorithm->waits && wait != NULL) {
+        problem_say(problems, at, "%s does not wait for replicas; did you mean \"single-wait\"?",
+                    algorithm->name);
+    } else if (algorithm->waits && lock->wait_count > lock->replica_count) {
+        problem_say(problems, at, "%s waits for %u replicas; \"nodes.replicas\" gives %u",
+                    algorithm->name, lock->wait_count, lock->replica_count);
+    } else if (algorithm->waits && lock->wait_ns >= lock->node_timeout_ns) {
+        problem_say(problems, at, "lock.wait.timeout must be less than lock.node_timeout");
+    }
+}
+
 void scenario_check(struct problems *problems, const struct document *const *places,
                     const struct scenario *scenario)
 {
@@ -254,6 +290,7 @@ void scenario_check(struct problems *problems, const struct document *const *pla
     random_check(problems, places, scenario);
     needs_check(problems, places, scenario);
     holds_check(problems, places, scenario);
+    replicas_check(problems, places, scenario);
     if (scenario->lock.node_timeout_ns >= scenario->lock.ttl_ns) {
         problem_say(problems, place_of_either(places, "lock.node_timeout", "lock.ttl"),
                     "lock.node_timeout must be less than lock.ttl, and should be small beside it");

@@ -226,7 +226,7 @@ static void fault_parse_peers(struct fault_reading *reading, const struct target
     fault->peer_mask = from->node_mask;
     fault->node_mask = to == NULL ? all & ~from->node_mask : fault->node_mask;
     bool both = (fault->node_mask & fault->peer_mask) != 0;
-    if (!server_kind_talks(kind)) {
+    if (!server_kind_talks(kind, reading->scenario->lock.replica_count)) {
         problem_say(reading->problems, part->place,
                     "%s servers do not speak to each other: \"from\" of %s takes clients; here is "
                     "%.40s",

@@ -14,6 +14,7 @@ void nature_of_own(const struct scenario *scenario, struct lock_nature *nature)
                        1u << DECLARES_SEVERAL;
     nature->declares |= algorithm->fenced ? 1u << DECLARES_FENCE : 0;
     nature->nodes_min = 1;
+    nature->follows = true;
     nature->nodes_max = HISTORY_NODES_MAX;
     struct text library = text_over(nature->library, sizeof nature->library);
     text_add(&library, "%s", algorithm->name);
@@ -65,6 +66,10 @@ bool scenario_applies(const struct scenario *scenario, const struct lock_nature 
     if (scenario->lacks != 0 && nature->silent) {
         text_add(why, "it does not say whether it has %s",
                  history_declarations.words[__builtin_ctz(scenario->lacks)]);
+        return false;
+    }
+    if (scenario->lock.replica_count > 0 && !nature->follows) {
+        text_add(why, "it does not look for the primary of several nodes");
         return false;
     }
     if (scenario->node_count < nature->nodes_min) {

@@ -15,6 +15,7 @@ struct lock_nature {
     bool silent;       /* it said nothing of itself: what it lacks is not known either */
     int32_t nodes_min; /* it is for so many nodes ... */
     int32_t nodes_max; /* ... up to this many */
+    bool follows;      /* it asks whichever of several nodes is the primary */
     char library[HISTORY_NAME_BYTES];
 };
 

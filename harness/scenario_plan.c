@@ -35,6 +35,7 @@ static void plan_scale(struct scenario *scenario, int64_t scale_ppm)
     struct lock_config *lock = &scenario->lock;
     lock->node_timeout_ns = scale_at_least(lock->node_timeout_ns, scale_ppm, 1);
     lock->ttl_ns = scale_at_least(lock->ttl_ns, scale_ppm, NS_PER_MS);
+    lock->wait_ns = scale_at_least(lock->wait_ns, scale_ppm, 1);
     lock->retry_delay_ns = scale(lock->retry_delay_ns, scale_ppm);
     lock->retry_jitter_ns = scale(lock->retry_jitter_ns, scale_ppm);
     scenario->hold_ns = scale(scenario->hold_ns, scale_ppm);
@@ -231,7 +232,11 @@ void plan_header(const struct plan *plan, const char *world, struct history_head
     name = text_over(header->algorithm, sizeof header->algorithm);
     text_add(&name, "%s", scenario->algorithm);
     header->node_count = scenario->node_count;
-    header->store_count = server_kind_at(scenario->node_kind)->one_store ? 1 : 0;
+    header->store_count = 0;
+    if (server_kind_is_one(server_kind_at(scenario->node_kind), scenario->lock.replica_count)) {
+        header->store_count = 1;
+    }
+    header->replica_count = (int32_t)scenario->lock.replica_count;
     header->client_count = scenario->client_count;
     header->resource_count = scenario->resource_count;
     header->fault_count = plan->drawn ? 0 : (int32_t)scenario->fault_count;

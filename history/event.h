@@ -367,8 +367,9 @@ struct history_header {
     uint16_t declares;      /* bit n: enum history_declares */
     uint8_t ownership;      /* enum history_ownership */
     /* Votes; 0: as many as nodes. 1: all nodes are one store, and the first stands for it in what
-     * is told of its keys. */
+     * is told of its keys; with replicas, the one that serves. */
     int32_t store_count;
+    int32_t replica_count;  /* of the nodes of one store: all but the one that serves */
     int32_t thread_count;   /* of each program: client c is thread c % n of program c / n; 0: 1 */
     int32_t at_once;        /* resources that each client is to hold at once; 0: 1 */
     int32_t again;          /* so often each client is to acquire what it holds */

@@ -167,6 +167,8 @@ const struct history_field history_header_fields[] = {
      HEADER(renew_every_ns)},
     {"stores", FIELD_COUNT, .doc = "votes: 0 is as many as nodes", HEADER(store_count),
      .max = HISTORY_NODES_MAX},
+    {"replicas", FIELD_COUNT, .doc = "of the nodes of one store: all but the one that serves",
+     HEADER(replica_count), .max = HISTORY_NODES_MAX},
     {"threads", FIELD_COUNT, .doc = "threads of each program; 0 is 1", HEADER(thread_count),
      .max = HISTORY_CLIENTS_MAX},
     {"at_once", FIELD_COUNT, .doc = "resources that each client is to hold at once; 0 is 1",

@@ -8,6 +8,7 @@
 /* A new algorithm is a file and a row. */
 #define SOUND_MAP(X)                                                                               \
     X(single)                                                                                      \
+    X(single_wait)                                                                                 \
     X(redlock)                                                                                     \
     X(fenced_redlock)                                                                              \
     X(chubby)                                                                                      \

@@ -123,3 +123,13 @@ int64_t cleanup_wake_ns(const struct lock *lock)
     }
     return wake_ns;
 }
+
+uint32_t cleanup_owed(const struct lock *lock)
+{
+    const struct quorum *part = lock_quorum_seen(lock);
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < part->cleanup_count; i++) {
+        nodes |= part->cleanups[i].unanswered;
+    }
+    return nodes;
+}

@@ -26,4 +26,7 @@ void cleanup_tick(struct lock *lock, int64_t now_ns, struct lock_effects *effect
 /* When cleanup_tick next has something to do; TIME_NEVER if it has nothing. */
 int64_t cleanup_wake_ns(const struct lock *lock);
 
+/* The nodes that owe an answer to any release. */
+uint32_t cleanup_owed(const struct lock *lock);
+
 #endif

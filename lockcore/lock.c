@@ -12,7 +12,7 @@ _Static_assert(sizeof(struct lock_command) == 4 + 4 + 4 + LOCK_VALUE_BYTES + 8 +
 _Static_assert(sizeof(struct lock_effect) ==
                    4 + LOCK_VALUE_BYTES + sizeof(struct lock_command) + 4 * 8,
                "no padding");
-_Static_assert(sizeof(struct lock_config) == 4 * 2 + 5 * 8, "no padding");
+_Static_assert(sizeof(struct lock_config) == 4 * 2 + 2 * 4 + 6 * 8, "no padding");
 _Static_assert(sizeof(struct lock) ==
                    sizeof(struct lock_config) + 5 * 4 + LOCK_VALUE_BYTES + 5 * 8 + LOCK_OWN_BYTES,
                "no padding");
@@ -63,8 +63,12 @@ void lock_init(struct lock *lock, const struct lock_config *config)
 {
     const struct lock_algorithm *algorithm = lock_algorithm_at(config->algorithm);
     ASSERT(algorithm->dialect->row_count <= LOCK_COMMANDS_MAX);
-    ASSERT(config->node_count >= algorithm->nodes_min);
-    ASSERT(config->node_count <= algorithm->nodes_max);
+    ASSERT(config->node_count > config->replica_count);
+    ASSERT(config->replica_count == 0 || lock_votes(config) == 1);
+    ASSERT(lock_votes(config) >= algorithm->nodes_min);
+    ASSERT(lock_votes(config) <= algorithm->nodes_max);
+    ASSERT(config->wait_count > 0 || !algorithm->waits);
+    ASSERT(config->wait_ns >= 0 && config->wait_ns <= DURATION_NS_MAX);
     ASSERT(config->ttl_ns > 0 && config->ttl_ns <= DURATION_NS_MAX);
     ASSERT(config->node_timeout_ns > 0 && config->node_timeout_ns <= DURATION_NS_MAX);
     ASSERT(config->drift_ppm >= 0 && config->drift_ppm <= 1000000);

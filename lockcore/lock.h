@@ -84,6 +84,10 @@ struct lock_config {
     uint16_t node_count;     /* 1..LOCK_NODES_MAX */
     uint16_t retry_count;    /* attempts after the first one */
     uint16_t extend_count;   /* successful extensions allowed for one grant */
+    uint32_t replica_count;  /* of the nodes, all but one, or 0: they follow one that may change,
+                                and the lock asks only the one that it takes for that */
+    uint32_t wait_count;     /* single-wait: so many replicas must have the key, ... */
+    int64_t wait_ns;         /* ... within this; less than the node timeout */
     int64_t ttl_ns;          /* > 0; whole milliseconds reach the nodes, rounded up */
     int64_t node_timeout_ns; /* > 0: how long one node may take, small beside the ttl */
     int64_t drift_ppm;       /* of the ttl; 2 ms are added, as the reference libraries do */
@@ -238,6 +242,12 @@ LOCKCORE_API void lock_step(struct lock *lock, const struct lock_event *event,
 /* Nothing is held, nothing asked for, and nothing left to do later: it can be thrown away without
  * leaving anything behind that it would still have taken care of. */
 LOCKCORE_API bool lock_at_rest(const struct lock *lock);
+
+/* Nodes that cast a vote: all, or together one, where all but one are replicas. */
+static inline uint32_t lock_votes(const struct lock_config *config)
+{
+    return config->node_count - config->replica_count;
+}
 
 /* N/2 + 1 of the nodes configured, not of those that can be reached. */
 static inline uint32_t lock_quorum(uint32_t node_count)

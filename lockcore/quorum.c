@@ -7,8 +7,7 @@
 
 /* memcmp compares locks, so no byte of them may be padding. */
 _Static_assert(sizeof(struct lock_cleanup) == LOCK_VALUE_BYTES + 3 * 4 + 2 * 8, "no padding");
-_Static_assert(sizeof(struct quorum) ==
-                   2 * 4 + 8 + QUORUM_CLEANUPS_MAX * sizeof(struct lock_cleanup),
+_Static_assert(sizeof(struct quorum) == 4 * 4 + QUORUM_CLEANUPS_MAX * sizeof(struct lock_cleanup),
                "no padding");
 _Static_assert(sizeof(struct quorum) <= LOCK_OWN_BYTES, "it fits into a lock");
 _Static_assert((2 + QUORUM_RESENDS_MAX) * LOCK_NODES_MAX <= LOCK_SENDS_MAX,
@@ -31,13 +30,26 @@ void round_ask(struct lock *lock, uint32_t kind, int64_t now_ns, struct lock_eff
 {
     struct quorum *part = lock_quorum_part(lock);
     lock->attempt++;
-    lock->pending = lock_all_nodes(lock);
+    lock->pending = round_nodes(lock);
     part->agreed = 0;
     part->refused = 0;
     lock->deadline_ns = lock_time_after(now_ns, lock->config.node_timeout_ns);
     struct lock_command command = round_command(lock, kind);
     for (uint32_t i = 0; i < lock->config.node_count; i++) {
-        lock_send(lock, i, &command, effects);
+        if ((lock->pending & lock_bit(i)) != 0) {
+            lock_send(lock, i, &command, effects);
+        }
+    }
+}
+
+void round_follow(struct lock *lock)
+{
+    struct quorum *part = lock_quorum_part(lock);
+    ASSERT(lock->config.replica_count > 0);
+    ASSERT(part->primary < lock->config.node_count);
+    part->primary = (part->primary + 1) % lock->config.node_count;
+    for (uint32_t i = 0; i < part->cleanup_count; i++) {
+        part->cleanups[i].unanswered |= lock_bit(part->primary);
     }
 }
 
@@ -128,6 +140,7 @@ static void assert_valid_cleanups(const struct lock *lock, const struct quorum *
 void quorum_assert_valid(const struct lock *lock)
 {
     const struct quorum *part = lock_quorum_seen(lock);
+    ASSERT(part->primary < lock->config.node_count);
     ASSERT(((part->agreed | part->refused) & ~lock_all_nodes(lock)) == 0);
     ASSERT((lock->pending & (part->agreed | part->refused)) == 0);
     ASSERT((part->agreed & part->refused) == 0);

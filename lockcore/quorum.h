@@ -1,7 +1,7 @@
 /*
- * quorum.h: one question put to all nodes, and the count of their answers.
+ * quorum.h: one question put to all nodes that are asked, and the count of their answers.
  *
- *     round_ask -> pending = all nodes -> round_hear, one bit at a time -> agreed, refused
+ *     round_ask -> pending = round_nodes -> round_hear, one bit at a time -> agreed, refused
  *
  * A round is over when its judge (redis/redlock.c) says so; answers to an older one are not heard.
  * An algorithm that counts rounds keeps a struct quorum as its own part of the lock.
@@ -30,7 +30,8 @@ struct lock_cleanup {
 struct quorum {
     uint32_t agreed;        /* bit i: node i said yes */
     uint32_t refused;       /* bit i: node i said no */
-    uint64_t cleanup_count; /* entries of `cleanups` in use; the rest is zero */
+    uint32_t primary;       /* with replicas: the node that is asked */
+    uint32_t cleanup_count; /* entries of `cleanups` in use; the rest is zero */
     struct lock_cleanup cleanups[QUORUM_CLEANUPS_MAX]; /* oldest first */
 };
 
@@ -51,10 +52,20 @@ enum lock_answer {
     LOCK_ANSWER_LATER,   /* the node was asked something more */
 };
 
+/* The nodes that are asked: all, or the one that is taken for the primary. */
+static inline uint32_t round_nodes(const struct lock *lock)
+{
+    return lock->config.replica_count > 0 ? lock_bit(lock_quorum_seen(lock)->primary)
+                                          : lock_all_nodes(lock);
+}
+
+/* Take the next node for the primary: what is to be released is released there, too. */
+void round_follow(struct lock *lock);
+
 /* The command of `kind` about the lock's value and fence, in the newest attempt. */
 struct lock_command round_command(const struct lock *lock, uint32_t kind);
 
-/* Begin a round: a new attempt number, `kind` sent to all nodes at once, a node timeout. */
+/* Begin a round: a new attempt number, `kind` sent to round_nodes at once, a node timeout. */
 void round_ask(struct lock *lock, uint32_t kind, int64_t now_ns, struct lock_effects *effects);
 
 /* Whether the reply in `event` is the first one of that node to the round that is open. */

@@ -58,6 +58,7 @@ struct server_shape {
     uint32_t resource_count;
     uint32_t disk_writes_max;    /* since the last fsync; 0: power is never cut */
     uint32_t replica_writes_max; /* not yet replicated; 0: never a failover */
+    uint32_t replica_count;      /* of the nodes, that follow another: all but one, or 0 */
     uint8_t fsync;               /* enum fsync_setting */
     int64_t ttl_ns;              /* that clients ask for */
 };
@@ -106,7 +107,7 @@ struct server_message {
     uint32_t to;
     uint32_t kind; /* the model's own, as are these: */
     uint32_t index;
-    int64_t number[4];
+    int64_t number[6];
 };
 
 /* What a model may see of the world and tell it, while it is being asked. */
@@ -133,7 +134,8 @@ struct server_door {
     void (*refused)(struct server_door *door, uint32_t node);
 };
 
-#define SERVER_NO_EVENT UINT64_MAX
+#define SERVER_NO_EVENT     UINT64_MAX
+#define SERVER_NOT_PROMOTED UINT32_MAX
 
 /* How one kind behaves in the simulator. `state` is bytes() many, aligned to 16. */
 struct server_model {
@@ -162,6 +164,7 @@ struct server_model {
                      uint32_t kept, struct server_door *door);
     void (*start)(void *state, const struct server_turn *turn, struct server_door *door);
     /* Only where the kind has such a thing, else NULL; lint refuses the fault then. */
+    /* How many keys are lost by it; SERVER_NOT_PROMOTED: there was nothing to do. */
     uint32_t (*promote)(void *state, const struct server_turn *turn, int64_t lag_ns,
                         struct server_door *door);
     uint32_t (*evict)(void *state, const struct server_turn *turn, struct server_door *door);
@@ -179,6 +182,7 @@ struct server_kind {
     const struct lock_dialect *dialect;
     const struct server_model *model; /* NULL: it is not in the simulator */
     bool one_store;                   /* all its nodes together cast one vote */
+    bool replicates; /* ... where some follow another (nodes.replicas); else they do not speak */
     /* The real world's; NULL all three: it is not there. */
     const struct server_launch *launch;
     const struct server_wire *wire;
@@ -188,8 +192,10 @@ struct server_kind {
 /* The number of the kind that understands this dialect. */
 size_t server_kind_of(const struct lock_dialect *dialect);
 
-/* Whether its nodes speak to each other, so that faults can strike the links between them. */
-bool server_kind_talks(const struct server_kind *kind);
+/* Whether its nodes, so many of them replicas, speak to each other, so that faults can strike the
+ * links between them; whether they cast one vote together. */
+bool server_kind_talks(const struct server_kind *kind, uint32_t replica_count);
+bool server_kind_is_one(const struct server_kind *kind, uint32_t replica_count);
 
 /* Whether a fault of a sort that not every kind knows can strike it. */
 bool server_kind_has(const struct server_kind *kind, enum fault_kind fault);

@@ -57,9 +57,17 @@ struct history_event server_command_event(const struct lock_dialect *dialect,
     return event;
 }
 
-bool server_kind_talks(const struct server_kind *kind)
+bool server_kind_is_one(const struct server_kind *kind, uint32_t replica_count)
+{
+    return kind->one_store || replica_count > 0;
+}
+
+bool server_kind_talks(const struct server_kind *kind, uint32_t replica_count)
 {
     const struct server_model *model = kind->model;
+    if (kind->replicates && replica_count == 0) {
+        return false;
+    }
     if (model != NULL) {
         return model->hear != NULL || model->reach != NULL;
     }

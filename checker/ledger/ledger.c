@@ -43,7 +43,7 @@ static size_t ledger_layout(const struct history_header *header, struct ledger *
         .node_count = header->node_count,
         .store_count = history_stores(header),
         .quorum = history_stores(header) / 2 + 1,
-        .node_quorum = header->node_count / 2 + 1,
+        .node_quorum = header->replica_count > 0 ? header->node_count : header->node_count / 2 + 1,
         .drift_ppm = header->drift_ppm,
         .declared = header->declared,
         .declares = header->declares,

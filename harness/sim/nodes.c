@@ -213,6 +213,9 @@ void sim_node_start(struct sim *sim, const struct server_turn *turn)
 uint32_t sim_node_promote(struct sim *sim, const struct server_turn *turn, int64_t lag_ns)
 {
     uint32_t lost = sim_model(sim)->promote(sim->service, turn, lag_ns, &sim->door);
+    if (lost == SERVER_NOT_PROMOTED) {
+        return lost;
+    }
     sim_node_disconnect(sim, turn->node);
     sim_node_rearm(sim, turn->node);
     return lost;

@@ -105,7 +105,8 @@ static void sim_shape(struct sim *sim, const struct plan *plan)
     sim->link_count = sim->actor_count * sim->node_count;
     sim->lane_count = sim->link_count < SIM_LANES_MAX ? sim->link_count : SIM_LANES_MAX;
     sim->kind = server_kind_at(scenario->node_kind);
-    sim->peer_count = server_kind_talks(sim->kind) ? sim->node_count * sim->node_count : 0;
+    bool talks = server_kind_talks(sim->kind, scenario->lock.replica_count);
+    sim->peer_count = talks ? sim->node_count * sim->node_count : 0;
     sim->message_max = SIM_MESSAGES_MIN + sim->link_count * SIM_MESSAGES_PER_LINK;
     sim->dialect = lock_algorithm_at(scenario->lock.algorithm)->dialect;
     sim->shape = (struct server_shape){
@@ -113,6 +114,7 @@ static void sim_shape(struct sim *sim, const struct plan *plan)
         .node_count = sim->node_count,
         .client_count = sim->actor_count,
         .resource_count = sim->resource_count,
+        .replica_count = scenario->lock.replica_count,
         .fsync = scenario->fsync,
         .ttl_ns = scenario->lock.ttl_ns,
         .disk_writes_max = plan_has(plan, FAULT_POWER_LOSS) ? SIM_WRITES_MAX : 0,

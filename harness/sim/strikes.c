@@ -256,10 +256,14 @@ static void node_evict(struct sim *sim, uint32_t k, uint32_t index)
 
 static void node_promote(struct sim *sim, uint32_t k, uint32_t index)
 {
-    if (sim_node(sim, index)->up) {
+    const struct sim_node *node = sim_node(sim, index);
+    bool answers = node->freezes == 0 || sim->plan->scenario.lock.replica_count == 0;
+    if (node->up && answers) {
         struct server_turn turn = {index, (int32_t)k, CAUSE_FAILOVER};
         uint32_t lost = sim_node_promote(sim, &turn, sim_fault(sim, k)->amount_ns);
-        fault_tell_effect(sim, k, (int32_t)index, lost);
+        if (lost != SERVER_NOT_PROMOTED) {
+            fault_tell_effect(sim, k, (int32_t)index, lost);
+        }
     }
 }
 

@@ -60,7 +60,7 @@ static const struct lock_effect *ask(struct blocking_locks *locks, struct redis_
 
 static struct result quorum_wait(struct blocking_locks *locks, struct text *why)
 {
-    uint32_t quorum = lock_quorum(locks->config.node_count);
+    uint32_t quorum = lock_quorum(lock_votes(&locks->config));
     limit_start(locks, CONNECT_NS);
     while (redis_locks_up(locks->locks) < quorum && !locks->limit_reached) {
         uv_run(&locks->loop, UV_RUN_ONCE);

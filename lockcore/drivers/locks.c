@@ -364,9 +364,20 @@ uint32_t redis_locks_busy(const struct redis_locks *locks)
 static struct result config_check(const struct lock_config *config, struct text *why)
 {
     const struct lock_algorithm *algorithm = lock_algorithm_at(config->algorithm);
-    if (config->node_count < algorithm->nodes_min || config->node_count > algorithm->nodes_max) {
+    uint32_t replicas = config->replica_count;
+    uint32_t votes = config->node_count > replicas ? lock_votes(config) : 0;
+    if (votes < algorithm->nodes_min || votes > algorithm->nodes_max) {
         text_add(why, "lock: %s takes %u to %u nodes, not %u", algorithm->name,
-                 algorithm->nodes_min, algorithm->nodes_max, config->node_count);
+                 algorithm->nodes_min, algorithm->nodes_max, votes);
+        return result_error(ERROR_USAGE);
+    }
+    bool waits = config->wait_count > 0 && config->wait_count <= replicas &&
+                 config->wait_ns < config->node_timeout_ns;
+    if ((replicas > 0 && votes != 1) || config->wait_ns < 0 || (algorithm->waits && !waits)) {
+        text_add(why,
+                 "lock: replicas are all nodes but one, and %s waits for at most so many of "
+                 "them, for less than the node timeout",
+                 algorithm->name);
         return result_error(ERROR_USAGE);
     }
     bool sound = config->node_timeout_ns > 0 && config->node_timeout_ns < config->ttl_ns &&

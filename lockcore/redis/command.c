@@ -49,7 +49,8 @@ enum redis_layout {
     LAYOUT_TTL,
     LAYOUT_VALUE_TTL,
     LAYOUT_NUMBER,
-    LAYOUT_SET, /* value NX PX ttl */
+    LAYOUT_SET,  /* value NX PX ttl */
+    LAYOUT_WAIT, /* number and ttl, and no key before them */
 };
 
 enum redis_answers {
@@ -93,6 +94,7 @@ static const struct redis_form forms[REDIS_COMMANDS] = {
                           .sha = "592dc150d974669c0f274d7354a4ac9650fa5674",
                           .layout = LAYOUT_VALUE_TTL,
                           .answers = ANSWERS_FLAG},
+    [REDIS_WAIT] = {.word = "WAIT", .layout = LAYOUT_WAIT, .answers = ANSWERS_INTEGER},
 };
 
 enum {
@@ -120,6 +122,8 @@ static const struct lock_command_row rows[REDIS_COMMANDS] = {
                       TTL, LOCK_ANSWERS_YES_NO, false},
     [REDIS_SET_EXPIRE] = {"set-expire", "script: extend our key or create it (wrong locks)",
                           LOCK_VERB_SET_OR_EXTEND, TTL, LOCK_ANSWERS_YES_NO, true},
+    [REDIS_WAIT] = {"wait", "WAIT: how many replicas have what was written before it",
+                    LOCK_VERB_NONE, TTL | NUMBER, LOCK_ANSWERS_NUMBER, false},
 };
 
 const struct lock_dialect redis_dialect = {"redis", rows, REDIS_COMMANDS};
@@ -211,7 +215,9 @@ void redis_words(const struct lock_command *command, const char *resource, size_
     } else {
         script_add(&writer, form, (enum lock_command_form)command->form);
     }
-    word_add(&writer, resource, resource_bytes);
+    if (form->layout != LAYOUT_WAIT) {
+        word_add(&writer, resource, resource_bytes);
+    }
     switch ((enum redis_layout)form->layout) {
     case LAYOUT_NONE:
         return;
@@ -232,6 +238,10 @@ void redis_words(const struct lock_command *command, const char *resource, size_
         value_add(&writer, &command->value);
         literal_add(&writer, "NX");
         literal_add(&writer, "PX");
+        number_add(&writer, command->ttl_ms);
+        return;
+    case LAYOUT_WAIT:
+        number_add(&writer, command->number);
         number_add(&writer, command->ttl_ms);
         return;
     }

@@ -25,6 +25,7 @@ enum redis_command {
     REDIS_SETNX,          /* SETNX, without a ttl (wrong locks) */
     REDIS_EXPIRE,         /* PEXPIRE, whoever owns the key (wrong locks) */
     REDIS_SET_EXPIRE,     /* script: extend our key or create it (wrong locks) */
+    REDIS_WAIT,           /* WAIT: number: of replicas that have what was written */
     REDIS_COMMANDS,
 };
 

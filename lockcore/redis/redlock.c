@@ -230,8 +230,8 @@ static void release(const struct step *step)
     }
     lock_move(lock, LOCK_STATE_RELEASING);
     int64_t now_ns = step->event->now_ns;
-    cleanup_begin(lock, RULE(step, release_kind), lock_all_nodes(lock), now_ns, step->effects);
-    lock->pending = lock_all_nodes(lock); /* the same commands are a round, judged below */
+    cleanup_begin(lock, RULE(step, release_kind), round_nodes(lock), now_ns, step->effects);
+    lock->pending = round_nodes(lock); /* the same commands are a round, judged below */
     lock_quorum_part(lock)->agreed = 0;
     lock_quorum_part(lock)->refused = 0;
     lock->deadline_ns = lock_time_after(now_ns, lock->config.node_timeout_ns);
@@ -250,7 +250,7 @@ static void release_judge(const struct step *step)
     uint32_t quorum = RULE(step, quorum)(lock);
     if (round_reached(lock, quorum)) {
         release_tell(step, LOCK_TOLD_RELEASED);
-    } else if (lock_count(lock_quorum_seen(lock)->refused) > lock->config.node_count - quorum) {
+    } else if (lock_count(lock_quorum_seen(lock)->refused) > lock_votes(&lock->config) - quorum) {
         release_tell(step, LOCK_TOLD_NOT_HELD); /* too many had no key of ours for a majority */
     } else if (lock->pending == 0) {
         release_tell(step, RULE(step, release_unanswered));
@@ -292,31 +292,49 @@ static void judge(const struct step *step, enum lock_reason reason)
     UNREACHABLE();
 }
 
+/* One that does not answer, or takes no writes, is not the primary, or not any more. */
+static void follow(const struct step *step, uint32_t failed)
+{
+    struct lock *lock = step->lock;
+    if (lock->config.replica_count > 0 && (failed & round_nodes(lock)) != 0) {
+        round_follow(lock);
+    }
+}
+
 static void reply(const struct step *step)
 {
     struct lock *lock = step->lock;
     const struct lock_event *event = step->event;
     bool in_round = round_waits_for(lock, event);
+    uint32_t failed = event->reply.type == LOCK_REPLY_ERROR ? lock_bit(event->node_index) : 0;
     cleanup_hear(lock, event);
     if (!in_round) {
-        return; /* late or doubled: it belongs to nothing that is still open */
+        follow(step, failed); /* late or doubled: it belongs to nothing that is still open */
+        return;
     }
     bool acquiring = lock->state == LOCK_STATE_ACQUIRING;
+    bool may_ask_more = acquiring || lock->state == LOCK_STATE_EXTENDING;
     enum lock_answer answer =
-        acquiring ? RULE(step, set_answer)(lock, event, step->effects) : round_read(lock, event);
+        may_ask_more ? RULE(step, set_answer)(lock, event, step->effects) : round_read(lock, event);
     round_hear(lock, event->node_index, answer);
-    bool counted = acquiring && answer == LOCK_ANSWER_YES && event->reply.type == LOCK_REPLY_NUMBER;
+    bool of_set = lock_verb_asks((enum lock_verb)lock_row_of(lock, event->command.kind)->verb);
+    bool counted =
+        acquiring && of_set && answer == LOCK_ANSWER_YES && event->reply.type == LOCK_REPLY_NUMBER;
     if (counted && event->reply.number > lock->fence) {
         lock->fence = event->reply.number; /* the highest of a majority orders the grants */
     }
     judge(step, LOCK_REASON_NO_QUORUM);
+    follow(step, failed); /* a replica takes no writes */
 }
 
 /* What the node owed to the open round will not come; releases stay in the clean-up. */
 static void broken(const struct step *step)
 {
-    step->lock->pending &= ~lock_bit(step->event->node_index);
+    struct lock *lock = step->lock;
+    uint32_t owed = lock->pending & lock_bit(step->event->node_index);
+    lock->pending &= ~owed;
     judge(step, LOCK_REASON_NO_QUORUM);
+    follow(step, owed | (cleanup_owed(lock) & lock_bit(step->event->node_index)));
 }
 
 static void timer(const struct step *step)
@@ -332,8 +350,10 @@ static void timer(const struct step *step)
         if (lock->state == LOCK_STATE_EXTENDING && now_ns >= lock->until_ns) {
             extension_fail(step, LOCK_REASON_VALIDITY_SPENT);
         } else if (now_ns >= lock->deadline_ns) {
+            uint32_t owed = lock->pending;
             lock->pending = 0; /* whoever has not answered by now counts as unreachable */
             judge(step, LOCK_REASON_TIMEOUT);
+            follow(step, owed);
         }
         return;
     case LOCK_STATE_WAITING:

@@ -32,7 +32,7 @@ struct redlock_rules {
     int64_t (*clock_ns)(const struct lock_event *event);
     /* The number that sets and extensions carry; else the fence. */
     int64_t (*number)(const struct lock_event *event);
-    /* What a node's answer to set_kind says; may ask it for more. */
+    /* What a node's answer to set_kind, or extend_kind, says; may ask it for more. */
     enum lock_answer (*set_answer)(const struct lock *lock, const struct lock_event *event,
                                    struct lock_effects *effects);
     /* How many nodes must agree. */

@@ -31,7 +31,7 @@ static enum lock_answer documented_set_answer(const struct lock *lock,
 /* "the majority of the instances (at least 3)": N/2 + 1 of the nodes configured. */
 static uint32_t documented_quorum(const struct lock *lock)
 {
-    return lock_quorum(lock->config.node_count);
+    return lock_quorum(lock_votes(&lock->config));
 }
 
 /* "computes how much time elapsed in order to acquire the lock, by subtracting from the current
@@ -70,7 +70,7 @@ static bool documented_extension_stands(const struct lock *lock, int64_t validit
  * lock)": the reply may be what was lost, not the request. */
 static uint32_t documented_refused_release(const struct lock *lock)
 {
-    return lock_all_nodes(lock);
+    return round_nodes(lock);
 }
 
 /* None: a lease that could not be made longer still holds to its end. */

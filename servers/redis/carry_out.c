@@ -174,6 +174,9 @@ static void redis_execute(struct redis_call *call)
     case REDIS_SET_EXPIRE:
         redis_set_expire(call);
         return;
+    case REDIS_WAIT: /* nobody follows: replicas.c answers the others */
+        redis_answer_number(call, 0);
+        return;
     case REDIS_COMMANDS:
         break;
     }
@@ -196,6 +199,8 @@ static bool redis_writes(const struct redis_call *call)
     case REDIS_EXPIRE:
     case REDIS_SET_EXPIRE: /* tries to set the key, also where another has it */
         return true;
+    case REDIS_WAIT:
+        return false;
     case REDIS_COMMANDS:
         break;
     }
@@ -218,6 +223,7 @@ static bool redis_needs_memory(const struct redis_call *call)
     case REDIS_COMPARE_EXPIRE:
     case REDIS_DELETE:
     case REDIS_EXPIRE:
+    case REDIS_WAIT:
         return false;
     case REDIS_COMMANDS:
         break;
@@ -228,7 +234,7 @@ static bool redis_needs_memory(const struct redis_call *call)
 static bool redis_refuses(const struct redis_call *call)
 {
     if (call->model->error == 0) {
-        return false;
+        return call->model->follows && redis_writes(call);
     }
     switch ((enum node_error)(call->model->error - 1)) {
     case NODE_ERROR_OOM:

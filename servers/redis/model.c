@@ -223,6 +223,20 @@ void redis_model_remove(struct redis_model *model, uint32_t resource, int64_t tr
     }
 }
 
+void redis_model_follow(struct redis_model *model, bool follows)
+{
+    model->follows = follows;
+}
+
+void redis_model_put(struct redis_model *model, uint32_t resource, const struct redis_cell *cell,
+                     int64_t true_ns)
+{
+    ASSERT(resource < model->resource_count);
+    ASSERT(!model->stopped);
+    model->cells[resource] = *cell;
+    redis_wrote(model, resource, true_ns);
+}
+
 void redis_model_refuse(struct redis_model *model, const enum node_error *error)
 {
     model->error = error == NULL ? 0 : (uint8_t)(*error + 1);

@@ -72,6 +72,13 @@ const struct redis_cell *redis_model_cell(const struct redis_model *model, uint3
 /* Remove a key: its time is up, or memory is short. The removal is a write like any other. */
 void redis_model_remove(struct redis_model *model, uint32_t resource, int64_t true_ns);
 
+/* It follows another and takes no writes but that one's; or no longer. */
+void redis_model_follow(struct redis_model *model, bool follows);
+
+/* What whom it follows says of a resource. A write like any other. */
+void redis_model_put(struct redis_model *model, uint32_t resource, const struct redis_cell *cell,
+                     int64_t true_ns);
+
 /* Answer every command with an error, as far as this error goes; NULL: no longer. */
 void redis_model_refuse(struct redis_model *model, const enum node_error *error);
 

@@ -1,6 +1,6 @@
 /* service.c: redis-servers as a service: each node a store of its own; what happens to each key is
  * told. */
-#include "servers/redis/model.h"
+#include "servers/redis/service.h"
 #include "servers/redis/redis.h"
 
 #include "base/assert.h"
@@ -11,19 +11,10 @@
 _Static_assert((int)LOCK_COMMAND_NAME_BYTES == (int)HISTORY_COMMAND_BYTES,
                "a name fits into an event");
 
-struct redis_service {
-    const struct lock_dialect *dialect; /* constant data: the same in every copy */
-    int64_t ttl_ns;
-    uint32_t node_count;
-    uint32_t resource_count;
-    size_t stride;
-    _Alignas(16) char models[];
-};
-
 static struct redis_model *model_of(struct redis_service *service, uint32_t node)
 {
     ASSERT(node < service->node_count);
-    return (struct redis_model *)(void *)(service->models + node * service->stride);
+    return redis_of(service, node);
 }
 
 static size_t model_stride(const struct server_shape *shape)
@@ -35,12 +26,13 @@ static size_t model_stride(const struct server_shape *shape)
 
 static size_t service_bytes(const struct server_shape *shape)
 {
-    return sizeof(struct redis_service) + shape->node_count * model_stride(shape);
+    return sizeof(struct redis_service) + shape->node_count * model_stride(shape) +
+           redis_replicas_bytes(shape);
 }
 
 static uint32_t service_wakes(const struct server_shape *shape)
 {
-    return shape->node_count * shape->resource_count;
+    return shape->node_count * shape->resource_count + redis_replicas_wakes(shape);
 }
 
 static void service_init(void *state, const struct server_shape *shape)
@@ -52,10 +44,15 @@ static void service_init(void *state, const struct server_shape *shape)
     service->dialect = shape->dialect;
     service->ttl_ns = shape->ttl_ns;
     service->node_count = shape->node_count;
+    service->client_count = shape->client_count;
     service->resource_count = shape->resource_count;
+    service->replica_count = shape->replica_count;
     service->stride = model_stride(shape);
     for (uint32_t node = 0; node < shape->node_count; node++) {
         redis_model_init(model_of(service, node), &one, (enum fsync_setting)shape->fsync);
+    }
+    if (service->replica_count > 0) {
+        redis_replicas_init(service, shape);
     }
 }
 
@@ -66,11 +63,23 @@ static uint32_t key_wake(const struct redis_service *service, uint32_t node, uin
     return node * service->resource_count + resource;
 }
 
+/* What is told of a node. */
+static const struct redis_cell *cell_of(struct redis_service *service, uint32_t node,
+                                        uint32_t resource)
+{
+    return service->replica_count > 0 && service->told == node
+               ? redis_told_cell(service, resource)
+               : redis_model_cell(model_of(service, node), resource);
+}
+
 /* Make the end of a key's time pending. */
 static void key_arm(struct redis_service *service, uint32_t node, uint32_t resource,
                     struct server_door *door)
 {
-    const struct redis_cell *cell = redis_model_cell(model_of(service, node), resource);
+    if (!redis_is_told(service, node)) {
+        return;
+    }
+    const struct redis_cell *cell = cell_of(service, node, resource);
     int64_t true_ns = TIME_NEVER;
     if (cell->present && cell->expires) {
         true_ns = clock_true(&door->nodes[node].wall, redis_cell_end_ns(cell));
@@ -86,6 +95,9 @@ static void service_bent(void *state, uint32_t node, struct server_door *door)
     struct redis_service *service = state;
     for (uint32_t resource = 0; resource < service->resource_count; resource++) {
         key_arm(service, node, resource, door);
+    }
+    if (service->replica_count > 0) {
+        redis_replicas_bent(service, node, door);
     }
 }
 
@@ -121,20 +133,40 @@ static void expiry_cause(const struct redis_service *service, const struct serve
     event->fault = jumped ? node->jump_fault : node->rate_fault;
 }
 
+static void key_remove(struct redis_service *service, struct redis_model *model, uint32_t node,
+                       uint32_t resource, struct server_door *door)
+{
+    if (service->replica_count == 0) {
+        redis_model_remove(model, resource, door->true_ns);
+        return;
+    }
+    if (redis_is_down(service, node)) { /* its file may have lost it, or not */
+        redis_told_cell(service, resource)->present = false;
+    }
+    if (redis_model_cell(model, resource)->present) {
+        redis_model_remove(model, resource, door->true_ns);
+    }
+    if (!redis_is_down(service, node)) {
+        redis_replicate(service, node, resource, door);
+    }
+}
+
 static void key_expire(struct redis_service *service, uint32_t node, uint32_t resource,
                        struct server_door *door)
 {
     struct redis_model *model = model_of(service, node);
-    const struct redis_cell *cell = redis_model_cell(model, resource);
+    struct redis_cell cell = *cell_of(service, node, resource);
     struct history_event event = server_key_event(HISTORY_KEY_EXPIRED, node, resource);
-    event_own(&event, cell);
-    expiry_cause(service, door, cell, &event);
-    redis_model_remove(model, resource, door->true_ns);
-    door->arm(door, key_wake(service, node, resource), TIME_NEVER);
-    (void)door->record(door, &event);
+    event_own(&event, &cell);
+    expiry_cause(service, door, &cell, &event);
+    key_remove(service, model, node, resource, door);
+    if (redis_is_told(service, node)) {
+        door->arm(door, key_wake(service, node, resource), TIME_NEVER);
+        (void)door->record(door, &event);
+    }
 }
 
-static int64_t wall_of(const struct server_door *door, uint32_t node)
+int64_t redis_wall_of(const struct server_door *door, uint32_t node)
 {
     return clock_local(&door->nodes[node].wall, door->true_ns);
 }
@@ -144,10 +176,28 @@ static void service_wake(void *state, uint32_t wake, struct server_door *door)
     struct redis_service *service = state;
     uint32_t node = wake / service->resource_count;
     uint32_t resource = wake % service->resource_count;
-    const struct redis_cell *cell = redis_model_cell(model_of(service, node), resource);
+    if (node >= service->node_count) {
+        redis_replicas_wake(service, wake, door);
+        return;
+    }
+    const struct redis_cell *cell = cell_of(service, node, resource);
     ASSERT(cell->present);
-    ASSERT(redis_cell_expired(cell, wall_of(door, node)));
+    ASSERT(redis_cell_expired(cell, redis_wall_of(door, node)));
     key_expire(service, node, resource, door);
+}
+
+/* Tell that a resource's key is gone, or back, by a turn. */
+static void key_turned(const struct server_turn *turn, enum history_f f, uint32_t resource,
+                       const struct redis_cell *cell, struct server_door *door)
+{
+    struct history_event event = server_key_event(f, turn->node, resource);
+    event.fault = turn->fault;
+    event.cause = turn->cause;
+    event_own(&event, cell);
+    if (f == HISTORY_KEY_BACK) {
+        event_until(&event, door, cell);
+    }
+    (void)door->record(door, &event);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -186,14 +236,31 @@ static bool moves_the_end(const struct redis_answer *answer)
            answer->f != HISTORY_KEY_KEPT;
 }
 
-static void service_ask(void *state, const struct server_ask *ask, struct server_door *door)
+/* A node that nobody follows any more sets a key: the store has it no longer than that. */
+static uint64_t command_tell_aside(struct redis_service *service, const struct server_ask *ask,
+                                   const struct redis_answer *answer, struct server_door *door)
 {
-    struct redis_service *service = state;
+    if (answer->f == HISTORY_NODE_ERROR) {
+        return command_tell(service, ask, answer, door);
+    }
+    if (answer->f != HISTORY_KEY_SET) {
+        return SERVER_NO_EVENT;
+    }
+    uint64_t event = command_tell(service, ask, answer, door);
+    struct server_turn turn = {ask->node, service->fault, CAUSE_FAILOVER};
+    key_turned(&turn, HISTORY_KEY_LOST, ask->resource,
+               redis_model_cell(model_of(service, ask->node), ask->resource), door);
+    return event;
+}
+
+void redis_service_carry_out(struct redis_service *service, const struct server_ask *ask,
+                             struct server_door *door)
+{
     struct redis_model *model = model_of(service, ask->node);
     struct redis_ask asked = {.command = &ask->command,
                               .resource = ask->resource,
                               .true_ns = door->true_ns,
-                              .wall_ns = wall_of(door, ask->node)};
+                              .wall_ns = redis_wall_of(door, ask->node)};
     if (redis_cell_expired(redis_model_cell(model, ask->resource), asked.wall_ns)) {
         key_expire(service, ask->node, ask->resource, door);
     }
@@ -207,9 +274,21 @@ static void service_ask(void *state, const struct server_ask *ask, struct server
         if (moves_the_end(&answer)) {
             key_arm(service, ask->node, ask->resource, door);
         }
-        event = command_tell(service, ask, &answer, door);
+        event = redis_is_told(service, ask->node) ? command_tell(service, ask, &answer, door)
+                                                  : command_tell_aside(service, ask, &answer, door);
+    }
+    if (service->replica_count > 0) {
+        redis_replicas_asked(service, ask, answer.touched && moves_the_end(&answer), door);
     }
     door->answer(door, ask, answer.reply, event);
+}
+
+static void service_ask(void *state, const struct server_ask *ask, struct server_door *door)
+{
+    struct redis_service *service = state;
+    if (service->replica_count == 0 || !redis_replicas_ask(service, ask, door)) {
+        redis_service_carry_out(service, ask, door);
+    }
 }
 
 /* ---- stops and starts ------------------------------------------------------------------------ */
@@ -217,20 +296,6 @@ static void service_ask(void *state, const struct server_ask *ask, struct server
 static bool same_key(const struct redis_cell *a, const struct redis_cell *b)
 {
     return a->present == b->present && memcmp(&a->value, &b->value, sizeof a->value) == 0;
-}
-
-/* Tell that a resource's key is gone, or back, by a turn. */
-static void key_turned(const struct server_turn *turn, enum history_f f, uint32_t resource,
-                       const struct redis_cell *cell, struct server_door *door)
-{
-    struct history_event event = server_key_event(f, turn->node, resource);
-    event.fault = turn->fault;
-    event.cause = turn->cause;
-    event_own(&event, cell);
-    if (f == HISTORY_KEY_BACK) {
-        event_until(&event, door, cell);
-    }
-    (void)door->record(door, &event);
 }
 
 static uint32_t service_unsynced(void *state, uint32_t node, struct server_door *door)
@@ -245,7 +310,11 @@ static uint32_t service_stop(void *state, const struct server_turn *turn, enum s
     struct redis_model *model = model_of(service, turn->node);
     uint32_t lost = 0;
     redis_model_prepare_stop(model, how, kept);
-    for (uint32_t i = 0; i < service->resource_count; i++) {
+    if (service->replica_count > 0) {
+        redis_replicas_stop(service, turn->node, door);
+    }
+    /* A store with replicas has lost nothing before one of them takes over, or it is back. */
+    for (uint32_t i = 0; i < service->resource_count && service->replica_count == 0; i++) {
         const struct redis_cell *cell = redis_model_cell(model, i);
         const struct redis_cell *stored = redis_model_stored(model, i);
         bool same = same_key(cell, stored);
@@ -265,11 +334,51 @@ static void service_start(void *state, const struct server_turn *turn, struct se
     struct redis_service *service = state;
     struct redis_model *model = model_of(service, turn->node);
     redis_model_start(model, door->true_ns);
+    if (service->replica_count > 0 && turn->node == service->told) {
+        for (uint32_t i = 0; i < service->resource_count; i++) {
+            const struct redis_cell *kept = redis_told_cell(service, i);
+            if (kept->present && !same_key(kept, redis_model_cell(model, i))) {
+                key_turned(turn, HISTORY_KEY_LOST, i, kept, door);
+            }
+        }
+    }
+    if (service->replica_count > 0) {
+        redis_replicas_start(service, turn->node);
+    }
+    if (!redis_is_told(service, turn->node)) {
+        return;
+    }
     for (uint32_t i = 0; i < service->resource_count; i++) {
         if (redis_model_cell(model, i)->present) {
             key_turned(turn, HISTORY_KEY_BACK, i, redis_model_cell(model, i), door);
         }
     }
+}
+
+/* One of the nodes takes over: what it has the store has. */
+static uint32_t replica_promote(struct redis_service *service, const struct server_turn *turn,
+                                struct server_door *door)
+{
+    struct server_turn gone = {service->told, turn->fault, turn->cause};
+    int64_t wall_ns = redis_wall_of(door, turn->node);
+    uint32_t lost = 0;
+    for (uint32_t i = 0; i < service->resource_count; i++) {
+        const struct redis_cell *before = redis_told_cell(service, i);
+        const struct redis_cell *after = redis_model_cell(model_of(service, turn->node), i);
+        door->arm(door, key_wake(service, service->told, i), TIME_NEVER);
+        if (redis_cell_expired(after, wall_ns)) {
+            redis_model_remove(model_of(service, turn->node), i, door->true_ns);
+        }
+        if (after->present) {
+            key_turned(turn, HISTORY_KEY_BACK, i, after, door);
+        }
+        if (before->present) {
+            key_turned(&gone, HISTORY_KEY_LOST, i, before, door);
+            lost += same_key(before, after) ? 0 : 1;
+        }
+    }
+    redis_replicas_promote(service, turn, door);
+    return lost;
 }
 
 static uint32_t service_promote(void *state, const struct server_turn *turn, int64_t lag_ns,
@@ -278,6 +387,10 @@ static uint32_t service_promote(void *state, const struct server_turn *turn, int
     struct redis_service *service = state;
     struct redis_model *model = model_of(service, turn->node);
     uint32_t lost = 0;
+    if (service->replica_count > 0) {
+        return service->told == turn->node ? SERVER_NOT_PROMOTED
+                                           : replica_promote(service, turn, door);
+    }
     redis_model_replica_catch_up(model, door->true_ns - lag_ns);
     for (uint32_t i = 0; i < service->resource_count; i++) {
         const struct redis_cell *before = redis_model_cell(model, i);
@@ -302,11 +415,11 @@ static uint32_t service_evict(void *state, const struct server_turn *turn, struc
     struct redis_service *service = state;
     struct redis_model *model = model_of(service, turn->node);
     uint32_t evicted = 0;
-    for (uint32_t i = 0; i < service->resource_count; i++) {
+    for (uint32_t i = 0; i < service->resource_count && redis_is_told(service, turn->node); i++) {
         const struct redis_cell *cell = redis_model_cell(model, i);
         if (cell->present) {
             struct redis_cell was = *cell;
-            redis_model_remove(model, i, door->true_ns);
+            key_remove(service, model, turn->node, i, door);
             door->arm(door, key_wake(service, turn->node, i), TIME_NEVER);
             key_turned(turn, HISTORY_KEY_EVICTED, i, &was, door);
             evicted++;
@@ -339,4 +452,7 @@ const struct server_model redis_service = {
     .evict = service_evict,
     .refuse = service_refuse,
     .forget_scripts = service_forget_scripts,
+    .hear = redis_replicas_hear,
+    .link = redis_replicas_link,
+    .reach = redis_replicas_reach,
 };

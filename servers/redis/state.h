@@ -12,6 +12,7 @@ struct redis_model {
     uint8_t error;    /* 0: none; else enum node_error + 1 */
     uint8_t recovery; /* enum redis_recovery; while stopped */
     bool stopped;
+    bool follows;     /* another: it is read-only */
     bool unsynced;    /* killed: what the kernel has may still be lost to a later power cut */
     uint32_t scripts; /* bit k: the script of command kind k is in the cache */
     uint32_t resource_count;

@@ -209,3 +209,30 @@ Test(scenario_errors, what_is_no_scenario_at_all)
     };
     ASSERT_TOLD(mistakes);
 }
+
+#define FILE_OF(lock, nodes)                                                                       \
+    "version: 1\nname: demo\nlock: {" lock "}\nnodes: {" nodes "}\nexpect: {exclusion: pass}\n"
+
+Test(scenario_errors, replicas)
+{
+    static const struct mistake mistakes[] = {
+        {FILE_OF("algorithm: single", "count: 4, replicas: 2"),
+         "demo.yaml:4:29: all nodes but one are replicas: with count: 4 there are 3 of them\n"},
+        {FILE_OF("algorithm: sql", "replicas: 2"),
+         "demo.yaml:4:19: sql servers have no replicas of this sort\n"},
+        {FILE_OF("algorithm: redlock, wait: {replicas: 1}", "count: 5"),
+         "demo.yaml:3:34: redlock does not wait for replicas; did you mean \"single-wait\"?\n"},
+        {FILE_OF("algorithm: single-wait, wait: {replicas: 2}", "replicas: 1"),
+         "demo.yaml:3:38: single-wait waits for 2 replicas; \"nodes.replicas\" gives 1\n"},
+        {FILE_OF("algorithm: single-wait, wait: {timeout: 50ms}", "replicas: 1"),
+         "demo.yaml:3:38: lock.wait.timeout must be less than lock.node_timeout\n"},
+        {FILE_OF("algorithm: single", "replicas: 1") "faults:\n  - {at: 1s, do: refuse_writes, "
+                                                     "target: node 1, error: READONLY}\n",
+         "demo.yaml:7:18: a node with replicas is made read-only by a failover\n"},
+        {FILE_OF("algorithm: single",
+                 "count: 1") "faults:\n  - {at: 1s, do: partition, from: nodes 1, to: nodes 1}\n",
+         "demo.yaml:7:35: redis servers do not speak to each other: \"from\" of partition takes "
+         "clients; here is nodes 1\n"},
+    };
+    ASSERT_TOLD(mistakes);
+}

@@ -81,7 +81,7 @@ static void take_grant(struct chaos *chaos, const struct lock_effect *effect)
     cr_assert_eq(memcmp(&effect->value, &chaos->value, LOCK_VALUE_BYTES), 0);
     uint32_t yes_count = (uint32_t)__builtin_popcount(chaos->yes);
     /* The members of another kind of service are one store. */
-    uint32_t stores = chaos->algorithm->dialect == &redis_dialect ? config->node_count : 1;
+    uint32_t stores = chaos->algorithm->dialect == &redis_dialect ? lock_votes(config) : 1;
     cr_assert(yes_count >= lock_quorum(stores), "%u yes of %u", yes_count, stores);
     if (chaos->clocks_sound) {
         cr_assert(effect->until_ns < chaos->now_ns + config->ttl_ns);
@@ -328,6 +328,13 @@ static void chaos_run(lock_algorithm_index index, uint64_t seed)
         .retry_delay_ns = (int64_t)below(&chaos, 2) * NS_PER_MS,
         .retry_jitter_ns = (int64_t)below(&chaos, 2) * NS_PER_MS,
     };
+    bool one = chaos.algorithm->dialect == &redis_dialect && chaos.algorithm->nodes_max == 1;
+    if (chaos.algorithm->waits || (one && below(&chaos, 2) == 0)) {
+        config.replica_count = 1 + (uint32_t)below(&chaos, LOCK_NODES_MAX - 1);
+        config.node_count = (uint16_t)(config.replica_count + 1);
+        config.wait_count = 1 + (uint32_t)below(&chaos, config.replica_count);
+        config.wait_ns = (int64_t)below(&chaos, 100 * (uint64_t)NS_PER_MS);
+    }
     lock_init(&chaos.lock, &config);
     lock_init(&chaos.twin, &config);
     for (uint32_t i = 0; i < STEPS; i++) {

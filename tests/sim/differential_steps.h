@@ -51,7 +51,7 @@ static inline struct step step_command(struct random_stream *stream)
     static const int64_t ttls_ms[] = {1, 2, 100, 1000, 10000};
     struct step step = {.kind = STEP_COMMAND};
     step.resource = (uint32_t)random_below(stream, RESOURCES);
-    step.command.kind = (uint32_t)random_below(stream, REDIS_COMMANDS);
+    step.command.kind = (uint32_t)random_below(stream, REDIS_WAIT);
     step.command.form = random_below(stream, 4) == 0 ? LOCK_FORM_LONG : LOCK_FORM_SHORT;
     step.command.value = step_value(random_below(stream, VALUES));
     step.command.ttl_ms = ttls_ms[random_below(stream, 5)];

@@ -11,8 +11,11 @@ DOCUMENTATION = ("The documentation", 'Redis documentation, "Distributed Locks w
      ["kill-holder", "partition-from-majority"], ["wrong/setnx-expire"]),
     ("D3", "While a majority is up, clients acquire and release.", "True; without a majority nobody is granted anything, and it goes on when the majority is back.",
      ["minority-down", "minority-stalled"], ["wrong/quorum-reachable"]),
-    ("D4", "A primary with an asynchronous replica breaks safety at a failover.", "True; and it breaks Redlock as well where the node that fails over decides, and a row in a database.",
-     [], ["failover-loses-key", "debate/failover-redlock", "sql/sql-failover"]),
+    ("D4", "A primary with an asynchronous replica breaks safety at a failover.", "True; and it breaks Redlock as well where the node that fails over decides, and a row in a database. "
+     "WAIT narrows the window and does not close it, and the holder is not told ([how often](ALGORITHMS.md#a-primary-and-its-replicas)).",
+     ["replicas/primary-dies-wait", "replicas/wait-all-promoted", "replicas/split-wait-most"],
+     ["failover-loses-key", "debate/failover-redlock", "sql/sql-failover", "replicas/primary-dies-single", "replicas/wait-other-promoted",
+      "replicas/wait-replica-forgets", "replicas/split-single", "replicas/split-wait"]),
     ("D5", "A release must compare the value: a plain DEL removes another's lock.", "True.", ["release-after-expiry"], ["wrong/plain-delete"]),
     ("D6", "A value is unique among all clients and requests.", "Needed: with one value for all, a late release frees another's lock.",
      ["release-after-expiry"], ["wrong/constant-value"]),

@@ -181,6 +181,16 @@ MUST_USE struct result keys_watch_again(struct keys *keys, struct keys_return *b
  */
 void keys_gone(struct keys *keys, struct keys_return *gone, bool forgets);
 
+/* One node's keys are another's, as far as that has them: the next keys_watch_again tells. They end
+ * at the same dates. */
+void keys_handed_on(struct keys *keys, int32_t from, int32_t to);
+
+/*
+ * Another node took its place, and this one may not know: its keys are lost to the store now, and
+ * so is each that is set there from now on, as it is set. Until it is watched anew.
+ */
+void keys_deposed(struct keys *keys, struct keys_return *gone);
+
 /* A node that was watched does not tell any more, though nobody said that it is gone; since when.
  */
 bool keys_went_silent(const struct keys *keys, int32_t node);

@@ -187,9 +187,11 @@ struct keys_clock {
 
 struct keys_node {
     bool watched;
-    bool distant;     /* its clock is not ours: its stamps are not looked at */
-    bool silent;      /* ... until its tap was lost */
-    int64_t heard_ns; /* when it said its last */
+    bool distant;          /* its clock is not ours: its stamps are not looked at */
+    bool silent;           /* ... until its tap was lost */
+    bool deposed;          /* another took its place, ... */
+    int32_t deposed_fault; /* ... by this fault */
+    int64_t heard_ns;      /* when it said its last */
     struct address address;
     uint32_t life; /* how often it was watched anew: what an earlier tap did not say is lost */
     int32_t evict_fault;

@@ -16,6 +16,7 @@ static struct result node_open(struct keys *keys, int32_t node, struct address a
     from->life++;
     from->address = address;
     from->silent = false;
+    from->deposed = false;
     from->heard_ns = loop_now_ns();
     from->wall_ns = 0;
     from->unit.open = false;
@@ -252,6 +253,32 @@ void keys_gone(struct keys *keys, struct keys_return *gone, bool forgets)
     for (uint32_t i = 0; i < keys->table.count && forgets; i++) {
         key_lost(keys, gone, i);
     }
+}
+
+void keys_handed_on(struct keys *keys, int32_t from, int32_t to)
+{
+    ASSERT(from != to);
+    for (uint32_t i = 0; i < keys->table.count; i++) {
+        struct keys_key *key = keys_key_on(keys, i, to);
+        *key = *keys_key_on(keys, i, from);
+        key->lingers = key->present || key->lingers;
+        key->present = false;
+    }
+}
+
+void keys_deposed(struct keys *keys, struct keys_return *gone)
+{
+    struct keys_node *node = &keys->nodes[gone->node];
+    ASSERT(!node->deposed);
+    gone->lost = 0;
+    if (node->watched) {
+        keys_receive(keys, gone->node);
+    }
+    for (uint32_t i = 0; i < keys->table.count; i++) {
+        key_lost(keys, gone, i);
+    }
+    node->deposed = true;
+    node->deposed_fault = gone->fault;
 }
 
 bool keys_went_silent(const struct keys *keys, int32_t node)

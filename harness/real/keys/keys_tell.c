@@ -281,7 +281,8 @@ static void tell_change(struct keys *keys, int32_t node, const struct keys_chang
     struct keys_key *after = keys_key_on(keys, change->name, node);
     uint32_t resource = lock_of(keys, change->name);
     enum history_f f = change_f(change, after);
-    if (resource == KEYS_NO_RESOURCE || f == HISTORY_FS) {
+    bool aside = from->deposed && f != HISTORY_KEY_SET;
+    if (resource == KEYS_NO_RESOURCE || f == HISTORY_FS || aside) {
         return;
     }
     if (before->lingers && f == HISTORY_KEY_SET && !change->made) {
@@ -322,6 +323,15 @@ static void tell_change(struct keys *keys, int32_t node, const struct keys_chang
     }
     deed_add(deed, resource, f, keys_key_holds(after) && after->owner == unit->process);
     told_add(&deed->told, event_emit(keys, &event, unit->true_ns));
+    if (from->deposed) {
+        keys_tell_ending(keys, node, change->name,
+                         &(struct keys_ending){.f = HISTORY_KEY_LOST,
+                                               .cause = CAUSE_FAILOVER,
+                                               .fault = from->deposed_fault,
+                                               .true_ns = from->told_ns,
+                                               .since_ns = TIME_NEVER});
+        after->present = false;
+    }
 }
 
 /* A lock that the unit named and did not change: it found it held, or not its own. */
@@ -331,7 +341,7 @@ static void tell_mention(struct keys *keys, int32_t node, uint32_t resource, str
     uint32_t lock = keys->resources[resource].lock;
     uint8_t role = unit->command.role;
     bool did_run = unit->command.ask != ASK_SCRIPT || unit->ran;
-    if (lock == 0 || role == ROLE_OTHER || !did_run) {
+    if (lock == 0 || role == ROLE_OTHER || !did_run || keys->nodes[node].deposed) {
         return;
     }
     const struct keys_key *key = keys_key_on(keys, lock - 1, node);

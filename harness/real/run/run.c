@@ -242,7 +242,9 @@ static struct result run_make_proxies(struct run *run, struct text *why)
         if (run->nodes[i].site.hand->distant) {
             keys_distant(run->keys, i, run->nodes[i].site.wall_ahead_ns);
         }
-        TRY(keys_watch(run->keys, i, run->nodes[i].site.address, why));
+        if (run_is_told(run, i)) {
+            TRY(keys_watch(run->keys, i, run->nodes[i].site.address, why));
+        }
     }
     struct proxy_options options = {
         .client_count = run->client_count + 1,
@@ -278,6 +280,7 @@ static struct result run_prepare(struct run *run, struct text *why)
     TRY(run_servers_look(run, why));
     TRY(run_cluster_borrow(run, why));
     TRY(run_replicas_start(run, why));
+    TRY(run_follow_start(run, why));
     run->prepared_ns = loop_now_ns();
     schedule_init(&run->schedule, run->plan);
     TRY(run_loading_start(run, why));

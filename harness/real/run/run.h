@@ -12,6 +12,7 @@
  *     run_cluster.c nodes that are there already: their agents, and what is known of their clocks
  *     run_server.c  what servers the nodes run
  *     run_replica.c replicas that lag, for failovers
+ *     run_follow.c  nodes that follow one of them
  *     run_loading.c stands for a server that is loading its data
  *     run_late.c    how late we are, and others
  *     run_trace.c   what an adapter said and its library sent, as a log
@@ -138,6 +139,7 @@ struct run_node {
 /* What a fault did so far. */
 struct run_fault {
     bool shown;                          /* its effect was recorded */
+    bool active;                         /* it has begun and not ended */
     bool links_pending;                  /* ended, but the proxies may still count what it did */
     int64_t begun_ns;                    /* loop time */
     int64_t measured_ns[LOCK_NODES_MAX]; /* CLOCK_RATE: each node's offset at the beginning */
@@ -185,6 +187,9 @@ struct run {
     struct run_bare *bares;
     struct loop_watch agent_watches[LOCK_NODES_MAX];
     struct run_replica *replicas[LOCK_NODES_MAX]; /* NULL where no failover is planned */
+    int32_t told;                    /* with nodes.replicas: whose keys are the store's, ... */
+    int32_t before_told;             /* ... and whose were before it */
+    int32_t follows[LOCK_NODES_MAX]; /* whom each node was told to follow; itself */
     int nowhere_fd; /* a port that is ours and refuses connections: stands for a node that is away
                      */
     struct address nowhere;
@@ -221,6 +226,8 @@ void run_turn(struct run *run);
 
 /* ---- run_peers.c ---- */
 /* Nodes that speak to each other do so through proxies: those come first, then they are started. */
+/* Whether nodes speak to each other. */
+bool run_talks(const struct run *run);
 MUST_USE struct result run_peers_start(struct run *run, struct text *why);
 /* While they are waited for: let pass what they tell each other. */
 void run_peers_turn(struct run *run);
@@ -355,6 +362,20 @@ MUST_USE struct result run_replicas_start(struct run *run, struct text *why);
 /* The node dies and its replica stands in its place; false if there is none. */
 bool run_replica_promote(struct run *run, int32_t node);
 void run_replicas_end(struct run *run);
+
+/* ---- run_follow.c ---- */
+/* Whether nodes follow one of them; whether what happens at this one happens to the store. */
+bool run_follows(const struct run *run);
+bool run_is_told(const struct run *run, int32_t node);
+MUST_USE struct result run_follow_start(struct run *run, struct text *why);
+/* Tell those that can be told now whom to follow. */
+void run_follow_look(struct run *run);
+/* A node is up again and no client has reached it yet. */
+void run_follow_back(struct run *run, int32_t node);
+/* It takes over; false: nothing was to be done. Once it is watched, what the one before it had is
+ * lost: back->lost keys are in neither. */
+bool run_follow_promote(struct run *run, int32_t node);
+void run_follow_promoted(struct run *run, struct keys_return *back);
 
 /* ---- run_loading.c: a node that answers LOADING, as after a restart ---- */
 /* Whether the fault's error is said by what stands in for the node. */

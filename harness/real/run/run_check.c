@@ -16,7 +16,7 @@ static struct result run_check_files(const struct run *run, struct text *why)
 {
     rlim_t clients = (rlim_t)run->client_count + 1;
     rlim_t nodes = (rlim_t)run->node_count;
-    bool talk = server_kind_at(run->plan->scenario.node_kind)->launch->peers != NULL;
+    bool talk = run_talks(run);
     rlim_t between = talk ? 4 * nodes * nodes * SERVER_PEER_PORTS_MAX : 0;
     rlim_t needed = 4 * clients * nodes + 4 * clients + 4 * nodes + between + RUN_FILES_BESIDE;
     struct rlimit limit;
@@ -49,10 +49,14 @@ static struct result run_check_kind(const struct run *run, struct text *why)
                  kind->name);
         return result_error(ERROR_SCHEMA);
     }
+    if (run_follows(run) && run->options->cluster != NULL) {
+        text_add(why, "nodes.replicas is for nodes that picklock starts itself, without --cluster");
+        return result_error(ERROR_SCHEMA);
+    }
     for (uint32_t k = 0; k < run->plan->scenario.fault_count; k++) {
         const struct fault *fault = run_fault_at(run, k);
         enum fault_kind what = (enum fault_kind)fault->kind;
-        if (fault->peer_mask != 0 && kind->launch->peers == NULL) {
+        if (fault->peer_mask != 0 && !run_talks(run)) {
             text_add(why, "fault %u: real %s servers do not speak to each other", k + 1,
                      kind->name);
             return result_error(ERROR_SCHEMA);

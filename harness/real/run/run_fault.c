@@ -176,6 +176,7 @@ static void run_fault_begin(struct run *run, uint32_t k)
     const struct fault *fault = run_fault_at(run, k);
     struct run_sight sight = run_fault_sight(fault, HISTORY_FAULT_START);
     run->faults[k].begun_ns = loop_now_ns();
+    run->faults[k].active = true;
     sight.at_ns = run->faults[k].begun_ns;
     run_fault_record(run, k, &sight);
     if (run_strike_is_link(fault)) {
@@ -203,6 +204,7 @@ static void run_fault_end(struct run *run, uint32_t k)
 {
     const struct fault *fault = run_fault_at(run, k);
     int64_t ended_ns = loop_now_ns(); /* before what it held goes on */
+    run->faults[k].active = false;
     bool struck_message = run_strike_is_link(fault) && run->faults[k].links_pending;
     if (struck_message) {
         /* It lasted no time, however long the machine kept us from writing down its end. */

@@ -57,7 +57,8 @@ struct result run_nodes_start(struct run *run, struct text *why)
         target->refuse_fault = HISTORY_NO_FAULT;
         struct site_place place;
         TRY(site_init(&target->site, &options, run_cluster_place(run, i, &place), why));
-        if (target->site.launch->peers == NULL) {
+        run->follows[i] = run_follows(run) ? 0 : i;
+        if (!run_talks(run)) {
             TRY(site_start(&target->site, why));
         }
     }
@@ -141,9 +142,10 @@ static bool run_node_forgets(const struct run *run)
 static void run_node_leave(struct run *run, int32_t node)
 {
     struct keys_return gone = run_node_return(run, node);
-    bool forgets = run_node_forgets(run) && gone.cause != CAUSE_FAILOVER;
+    bool forgets = run_node_forgets(run) && gone.cause != CAUSE_FAILOVER && !run_follows(run);
     keys_gone(run->keys, &gone, forgets);
-    if (forgets) {
+    /* A store with replicas has lost nothing before one of them takes over, or it is back. */
+    if (forgets || (run_follows(run) && gone.cause != CAUSE_FAILOVER)) {
         run_node_show_loss(run, &gone);
     }
     /* Until it is back its port is nobody's business: connections are refused. */
@@ -157,12 +159,22 @@ static void run_node_back(struct run *run, int32_t node)
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
     struct keys_return back = run_node_return(run, node);
-    struct result watched = keys_watch_again(run->keys, &back, &text);
-    if (result_failed(watched)) {
-        run_fail(run, watched, text.data);
-        return;
+    bool failover = target->down_cause == CAUSE_FAILOVER;
+    run_follow_back(run, node);
+    if (run_follows(run) && failover && run_is_told(run, node)) {
+        keys_handed_on(run->keys, run->before_told, node);
     }
-    if (!run_node_forgets(run) || target->down_cause == CAUSE_FAILOVER) {
+    if (run_is_told(run, node)) {
+        struct result watched = keys_watch_again(run->keys, &back, &text);
+        if (result_failed(watched)) {
+            run_fail(run, watched, text.data);
+            return;
+        }
+    }
+    if (run_follows(run) && failover && run_is_told(run, node)) {
+        run_follow_promoted(run, &back);
+    }
+    if ((!run_node_forgets(run) && !run_follows(run)) || failover) {
         run_node_show_loss(run, &back);
     }
     proxy_node_set(run->proxy, node, target->site.address);
@@ -212,6 +224,7 @@ void run_nodes_look(struct run *run)
         }
         starting = starting || !ready;
     }
+    run_follow_look(run);
     /* Seldom for those that die by themselves, often for those that come back. */
     loop_alarm_set(&run->nodes_alarm,
                    loop_now_ns() + (starting ? RUN_NODE_POLL_US * NS_PER_US : NS_PER_S / 4));
@@ -281,7 +294,7 @@ void run_node_fail_over(struct run *run, uint32_t k, int32_t node)
     struct run_node *target = &run->nodes[node];
     int64_t now_ns = loop_now_ns();
     run_order_sent(run, node);
-    if (!run_replica_promote(run, node)) {
+    if (run_follows(run) ? !run_follow_promote(run, node) : !run_replica_promote(run, node)) {
         return; /* it was promoted before: no effect, as the history says */
     }
     target->down_fault = (int32_t)k;

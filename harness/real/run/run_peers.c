@@ -1,6 +1,13 @@
 /* run_peers.c: nodes that speak to each other, and the proxies between them. */
 #include "harness/real/run/run.h"
 
+bool run_talks(const struct run *run)
+{
+    const struct server_kind *kind = server_kind_at(run->plan->scenario.node_kind);
+    return kind->launch->peers != NULL &&
+           server_kind_talks(kind, run->plan->scenario.lock.replica_count);
+}
+
 static uint32_t run_peer_ports(const struct run *run)
 {
     const struct server_peers *peers = run->nodes[0].site.launch->peers;
@@ -29,7 +36,7 @@ static struct result run_peers_tell(struct run *run, int32_t node, struct text *
 
 struct result run_peers_start(struct run *run, struct text *why)
 {
-    if (run->nodes[0].site.launch->peers == NULL) {
+    if (!run_talks(run)) {
         return RESULT_OK;
     }
     size_t nodes = (size_t)run->node_count;

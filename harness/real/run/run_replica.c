@@ -275,7 +275,7 @@ struct result run_replicas_start(struct run *run, struct text *why)
 {
     int64_t lag_ns[LOCK_NODES_MAX];
     memset(lag_ns, 0, sizeof lag_ns);
-    for (size_t k = run->plan->scenario.fault_count; k > 0; k--) {
+    for (size_t k = run->plan->scenario.fault_count; k > 0 && !run_follows(run); k--) {
         const struct fault *fault = &run->plan->scenario.faults[k - 1];
         for (int32_t i = 0; fault->kind == FAULT_FAILOVER && i < run->node_count; i++) {
             if ((fault->node_mask >> i & 1) == 0) {

@@ -171,11 +171,15 @@ static struct result redis_version(struct server_process *process, struct text *
     return RESULT_OK;
 }
 
+/* A replica comes where clients come; it finds whom it follows by a door of its own. */
+static const struct server_peers redis_peers = {.ports = 0};
+
 const struct server_launch redis_launch = {
     .program = "redis-server",
     .package = "redis-server",
     .password = true,
     .orders = true,
+    .peers = &redis_peers,
     .prepare = redis_prepare,
     .words = redis_start_words,
     .differs = redis_differs,
