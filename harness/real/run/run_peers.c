@@ -4,8 +4,8 @@
 bool run_talks(const struct run *run)
 {
     const struct server_kind *kind = server_kind_at(run->plan->scenario.node_kind);
-    return kind->launch->peers != NULL &&
-           server_kind_talks(kind, run->plan->scenario.lock.replica_count);
+    bool nobody_follows = kind->replicates && run->plan->scenario.lock.replica_count == 0;
+    return kind->launch->peers != NULL && !nobody_follows;
 }
 
 static uint32_t run_peer_ports(const struct run *run)
