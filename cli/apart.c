@@ -59,6 +59,10 @@ static bool real_lacks(const struct scenario *scenario, bool cluster, struct tex
         text_add(why, "its nodes are %s, and those of a cluster are redis-servers", kind->name);
         return true;
     }
+    if (cluster && scenario->lock.replica_count > 0) {
+        text_add(why, "its nodes follow each other, and those of a cluster stand alone");
+        return true;
+    }
     if (launch == NULL) {
         text_add(why, "%s servers are in the simulator only", kind->name);
         return true;
