@@ -57,16 +57,17 @@ bool cluster_is_there(const struct cluster *cluster, uint32_t node)
     return ((cluster->down | cluster->frozen) >> node & 1) == 0;
 }
 
-bool cluster_majority_is_there(const struct cluster *cluster)
+bool cluster_has_majority(const struct cluster *cluster, uint32_t node)
 {
-    uint32_t away = (uint32_t)__builtin_popcountll(cluster->down | cluster->frozen);
-    return cluster->node_count - away >= lock_quorum(cluster->node_count);
+    uint64_t gone = cluster->down | cluster->frozen | cluster->apart[node];
+    uint32_t away = (uint32_t)__builtin_popcountll(gone);
+    return cluster_is_there(cluster, node) &&
+           cluster->node_count - away >= lock_quorum(cluster->node_count);
 }
 
 bool cluster_leader_serves(const struct cluster *cluster)
 {
-    return cluster->leader != CLUSTER_NOBODY && cluster_is_there(cluster, cluster->leader) &&
-           cluster_majority_is_there(cluster);
+    return cluster->leader != CLUSTER_NOBODY && cluster_has_majority(cluster, cluster->leader);
 }
 
 /* The look that finds it over: the first one not before its end. */
@@ -343,7 +344,8 @@ static void cluster_revoke(struct cluster *cluster, const struct server_ask *ask
 static void cluster_ask(void *state, const struct server_ask *ask, struct server_door *door)
 {
     struct cluster *cluster = state;
-    if (!cluster_leader_serves(cluster)) {
+    if (!cluster_leader_serves(cluster) ||
+        (cluster->apart[ask->node] >> cluster->leader & 1) != 0) {
         return;
     }
     switch ((enum etcd_command)ask->command.kind) {
@@ -407,6 +409,7 @@ const struct server_model etcd_cluster = {
     .wake = cluster_wake,
     .bent = cluster_bent,
     .froze = cluster_froze,
+    .reach = cluster_reach,
     .unsynced = cluster_unsynced,
     .stop = cluster_stop,
     .start = cluster_start,

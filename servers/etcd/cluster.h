@@ -6,6 +6,8 @@
  *
  * - The leader alone ends leases, by its own monotonic clock, and looks every half second.
  * - A new leader gives every lease its whole ttl anew, and some.
+ * - A leader that reaches no majority steps down, and members that do not reach the leader answer
+ *   nothing, as without one.
  * - Without a leader nothing is answered: etcd answers after 5 s and two elections, which is longer
  *   than any client here waits, and such requests were never carried out (1,285 tried).
  * - A leader that was paused, and is none any more when it goes on, still reckons as before. If its
@@ -52,6 +54,7 @@ struct cluster {
     uint32_t races;   /* numbers the draws */
     uint64_t down;    /* bit n: stopped */
     uint64_t frozen;  /* bit n: goes on later where it stands now */
+    uint64_t apart[LOCK_NODES_MAX]; /* of each: bit n: they do not reach each other */
     int64_t looks_ns; /* when the leader became it, on its clock: looks are counted from here */
     int64_t revision; /* of the newest write */
     struct cluster_lease leases[]; /* CLUSTER_LEASES for each client of each resource */
@@ -60,11 +63,12 @@ struct cluster {
 extern const struct server_model etcd_cluster; /* cluster.c */
 
 /* cluster.c: how many places for leases there are; the number of the wake of elections; whether a
- * member runs, a majority does, and one of these leads it. */
+ * member runs, whether it and those that it reaches are a majority, and whether one leads that is.
+ */
 uint32_t cluster_lease_count(const struct cluster *cluster);
 uint32_t cluster_election_wake(const struct cluster *cluster);
 bool cluster_is_there(const struct cluster *cluster, uint32_t node);
-bool cluster_majority_is_there(const struct cluster *cluster);
+bool cluster_has_majority(const struct cluster *cluster, uint32_t node);
 bool cluster_leader_serves(const struct cluster *cluster);
 int64_t cluster_clock_of(const struct server_door *door, uint32_t node);
 /* Ask to be woken when leases are found over; a whole ttl and more for one; the end of one. */
@@ -76,6 +80,7 @@ void cluster_lease_end(struct cluster *cluster, uint32_t number, enum history_ca
 
 /* members.c: see who can lead; the model's functions of these names. */
 void cluster_elect(struct cluster *cluster, struct server_door *door);
+void cluster_reach(void *state, struct server_door *door);
 void cluster_froze(void *state, uint32_t node, bool frozen, struct server_door *door);
 uint32_t cluster_stop(void *state, const struct server_turn *turn, enum server_stop how,
                       uint32_t kept, struct server_door *door);

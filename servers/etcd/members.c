@@ -18,12 +18,8 @@ static void leader_steps_down(struct cluster *cluster)
 }
 
 /* "Promote": every lease gets its whole ttl, and an election timeout. */
-static void leader_elected(struct cluster *cluster, struct server_door *door)
+static void leader_elected(struct cluster *cluster, uint32_t node, struct server_door *door)
 {
-    uint32_t node = cluster->before;
-    do {
-        node = (node + 1) % cluster->node_count;
-    } while (!cluster_is_there(cluster, node));
     cluster->leader = node;
     cluster->looks_ns = cluster_clock_of(door, node);
     for (uint32_t i = 0; i < cluster_lease_count(cluster); i++) {
@@ -42,8 +38,12 @@ void cluster_elect(struct cluster *cluster, struct server_door *door)
     if (cluster->leader != CLUSTER_NOBODY) {
         leader_steps_down(cluster);
     }
-    if (cluster_majority_is_there(cluster)) {
-        leader_elected(cluster, door);
+    for (uint32_t i = 1; i <= cluster->node_count; i++) {
+        uint32_t node = (cluster->before + i) % cluster->node_count;
+        if (cluster_has_majority(cluster, node)) {
+            leader_elected(cluster, node, door);
+            return;
+        }
     }
 }
 
@@ -53,6 +53,19 @@ static void members_turned(struct cluster *cluster, struct server_door *door)
     door->arm(door, cluster_election_wake(cluster),
               cluster_leader_serves(cluster) ? TIME_NEVER : door->true_ns + CLUSTER_ELECTION_NS);
     cluster_rearm(cluster, door);
+}
+
+void cluster_reach(void *state, struct server_door *door)
+{
+    struct cluster *cluster = state;
+    for (uint32_t a = 0; a < cluster->node_count; a++) {
+        cluster->apart[a] = 0;
+        for (uint32_t b = 0; b < cluster->node_count; b++) {
+            bool reached = a == b || (door->reaches(door, a, b) && door->reaches(door, b, a));
+            cluster->apart[a] |= reached ? 0 : UINT64_C(1) << b;
+        }
+    }
+    members_turned(cluster, door);
 }
 
 /* It goes on where it stood. Does it hear of its successor before its order to end leases leaves,
