@@ -76,7 +76,7 @@ $(BUILD)/picklock-%.so: harness/real/preload/%.c harness/real/preload/clock_page
 
 # The constant parts of a page, as bytes: its script is one, of several files, in this order.
 PAGE_FOLDER := checker/report/script
-PAGE_SCRIPT := $(patsubst %,$(PAGE_FOLDER)/%.js,events words axis lanes draw input)
+PAGE_SCRIPT := $(patsubst %,$(PAGE_FOLDER)/%.js,events words axis pen lanes draw input)
 PAGE_FILES  := $(PAGE_SCRIPT) $(patsubst %,$(PAGE_FOLDER)/%,style.css batch.css toolbar.html below.html)
 
 $(BUILD)/include/page_bytes.h: tools/bytes.sh $(PAGE_FILES)

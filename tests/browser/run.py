@@ -17,6 +17,8 @@ PICKLOCK = os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "./picklock
 SCENARIOS = pathlib.Path(__file__).resolve().parent.parent.parent / "scenarios"
 FOUND = ["restart-forgets", "pause-after-granted", "pause-saved-by-fence", "clock-jump-one-node", "wrong/extend-no-recheck"]
 RUNS = [*FOUND, "partition-ring", "contenders-20"]
+# The same on real servers: their times are the machine's, and no two are alike.
+REAL = [name + " real" for name in FOUND] if shutil.which("redis-server") else []
 SIZES = [(400, 800), (1000, 800), (1900, 1000)]
 
 # What is wider than the page, or cut off in its own box without a way to see the rest.
@@ -41,12 +43,30 @@ COUNTS = """(() => {
 })()"""
 
 
+# Texts of one canvas that lie on each other.
+TOUCH = """(() => {
+  const all = [], real = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const long = this.measureText(text).width, half = parseFloat(/([\\d.]+)px/.exec(this.font)[1]) * .36;
+    const left = this.textAlign === 'center' ? x - long / 2 : x;
+    if (text && left > picture.gutter && left < picture.width && this.canvas !== canvases.overview)
+      all.push({text, canvas: this.canvas.id, left, right: left + long, top: y - half, bottom: y + half});
+    real.apply(this, arguments);
+  };
+  draw();
+  CanvasRenderingContext2D.prototype.fillText = real;
+  const touch = (a, b) => a.canvas === b.canvas && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  const pairs = all.flatMap((a, k) => all.slice(k + 1).filter(b => touch(a, b)).map(b => a.text + ' | ' + b.text));
+  return JSON.stringify({count: all.length, pairs, over: all.filter(one => one.right > picture.width + 1 && isNaN(one.text)).map(one => one.text)});
+})()"""
+
+
 class Pages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="picklock-pages-"))
         cls.browser = chromium.Chromium()
-        cls.pages = {name: cls.run_of(name) for name in RUNS}
+        cls.pages = {name: cls.run_of(*name.split()) for name in RUNS + REAL}
 
     @classmethod
     def tearDownClass(cls):
@@ -54,10 +74,10 @@ class Pages(unittest.TestCase):
         shutil.rmtree(cls.folder, ignore_errors=True)
 
     @classmethod
-    def run_of(cls, name):
-        subprocess.run([PICKLOCK, "run", SCENARIOS / (name + ".yaml"), "--keep", "always", "-q", "--out", cls.folder],
+    def run_of(cls, name, world="sim"):
+        subprocess.run([PICKLOCK, "run", SCENARIOS / (name + ".yaml"), "--world", world, "--keep", "always", "-q", "--out", cls.folder],
                        stdout=subprocess.DEVNULL, check=True)
-        return cls.folder / name.split("/")[-1] / "1" / "sim" / "report.html"
+        return cls.folder / name.split("/")[-1] / "1" / world / "report.html"
 
     def open(self, name, width=1400, height=900, dark=False, hash=""):
         self.browser.open(self.pages[name], width, height, dark, hash=hash)
@@ -75,8 +95,21 @@ class Pages(unittest.TestCase):
 
 
 class Looks(Pages):
+    def test_no_two_labels_touch(self):
+        for name in RUNS + REAL:
+            for width, height in SIZES:
+                self.open(name, width, height)
+                for turn in ("", "n", "a", "f"):
+                    with self.subTest(name=name, width=width, turn=turn):
+                        if turn:
+                            self.browser.key(turn)
+                        said = json.loads(self.js(TOUCH))
+                        self.assertGreater(said["count"], 3)
+                        self.assertEqual(said["pairs"], [])
+                        self.assertEqual(said["over"], [])
+
     def test_every_page_at_every_width_light_and_dark(self):
-        for name in RUNS:
+        for name in RUNS + REAL:
             for width, height in SIZES:
                 for dark in (False, True):
                     with self.subTest(name=name, width=width, dark=dark):
@@ -88,7 +121,7 @@ class Looks(Pages):
                         self.assertEqual(ground, "rgb(20, 23, 26)" if dark else "rgb(255, 255, 255)")
 
     def test_the_finding_is_on_the_screen_when_the_page_opens(self):
-        for name in FOUND:
+        for name in FOUND + REAL:
             for width, height in SIZES:
                 with self.subTest(name=name, width=width):
                     self.open(name, width, height)
@@ -118,7 +151,7 @@ class Looks(Pages):
 
 class Numbers(Pages):
     def test_what_is_drawn_is_what_the_history_says(self):
-        for name in RUNS:
+        for name in RUNS + REAL:
             with self.subTest(name=name):
                 self.open(name)
                 events, sums = self.history(name), collections.Counter(json.loads(self.js(COUNTS)))
@@ -136,7 +169,7 @@ class Numbers(Pages):
                 self.assertEqual(self.js("FAULTS.length"), len(starts))
 
     def test_every_field_that_a_history_has_arrives(self):
-        for name in ("restart-forgets", "pause-saved-by-fence"):
+        for name in ("restart-forgets", "pause-saved-by-fence", *REAL):
             self.open(name)
             told = json.loads(self.js(
                 "JSON.stringify(Array.from({length: N}, (_, i) => { const e = eventAt(i); return {p: e.process + 1, f: e.shape.f, "
@@ -151,7 +184,7 @@ class Numbers(Pages):
                 self.assertEqual(said, wanted, (name, event))
 
     def test_story_axis_and_lanes_have_the_same_numbers(self):
-        for name in FOUND:
+        for name in FOUND + REAL:
             self.open(name)
             steps = json.loads(self.js("JSON.stringify(cause().steps)"))
             listed = self.js("[...document.querySelectorAll('details.cause[open] [data-step] .n')].map(one => one.textContent).join()")

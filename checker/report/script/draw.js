@@ -67,9 +67,11 @@ function drawGrounds(c, axis, marks) {
       line(part, colour.line, 1, [[to, top], [to, top + height]], [2, 3]);
     }
   }
+  let until = -1;
   for (const late of LATE) {
-    const from = xOf(late.from), to = Math.max(from + 2, xOf(late.to));
-    if (to < picture.gutter || from > picture.width) continue;
+    const from = Math.max(until, xOf(late.from)), to = Math.max(from + 2, xOf(late.to));
+    if (xOf(late.to) <= until || to < picture.gutter || from > picture.width) continue;
+    until = to; /* where several stood still it is drawn once */
     c.fillStyle = colour.unknown;
     c.globalAlpha = .05;
     c.fillRect(from, 0, to - from, picture.height);
@@ -92,29 +94,35 @@ function drawLane(c, lane) {
   }
 }
 
-function drawViolation(c) {
-  const told = cause();
-  if (!told) return;
-  const {p, n, from, to, label} = told.box, ends = [p[0], p[1] < 0 ? p[0] : p[1]].map(one => laneOf('client', one));
+/* The box of the violation and its words: placed before the lanes, whose words keep clear of it. */
+function placeViolation(c) {
+  if (!cause()) return null;
+  const {p, n, from, to, label} = cause().box, ends = [p[0], p[1] < 0 ? p[0] : p[1]].map(one => laneOf('client', one));
   const first = ends[0] && ends[1] ? ends : [laneOf('node', n), laneOf('node', n)];
-  if (first[0]) {
-    const y = Math.min(first[0].y, first[1].y), bottom = Math.max(...first.map(lane => lane.y + lane.h));
-    const x = xOf(from), width = Math.max(3, xOf(to) - x);
+  if (!first[0]) return null;
+  const y = Math.min(first[0].y, first[1].y), bottom = Math.max(...first.map(lane => lane.y + lane.h));
+  const x = xOf(from), width = Math.max(3, xOf(to) - x);
+  const text = units(label), style = {size: 12, weight: '700'}, long = widthOf(c, text, style);
+  const low = first[0] === first[1] ? y - 5 : Math.max(first[0].y, first[1].y);
+  const before = first[0] !== first[1] && x - long - 32 >= picture.gutter, left = before ? x - long - 10 : Math.min(x + 8, picture.width - long - 8);
+  const seen = text && x < picture.width && x + width > picture.gutter;
+  if (seen) claim(left - 5, low, long + 10, 20);
+  return {x, y, width, bottom, left, low, long, style, text: seen ? text : ''};
+}
+
+function drawViolation(c, box) {
+  if (box) {
     c.fillStyle = colour.fail;
     c.globalAlpha = .12;
-    c.fillRect(x, y, width, bottom - y);
+    c.fillRect(box.x, box.y, box.width, box.bottom - box.y);
     c.globalAlpha = 1;
-    frame(c, colour.fail, x, y + 1, width, bottom - y - 2, {weight: 2});
-    const text = units(label), style = {size: 12, weight: '700'}, long = widthOf(c, text, style);
-    const low = first[0] === first[1] ? y - 5 : Math.max(first[0].y, first[1].y);
-    const before = first[0] !== first[1] && x - long - 32 >= picture.gutter, left = before ? x - long - 10 : Math.min(x + 8, picture.width - long - 8);
-    if (text && x < picture.width && x + width > picture.gutter) {
-      c.fillStyle = colour.fail;
-      c.fillRect(left - 5, low - 9, long + 10, 18);
-      write(c, text, left, low + .5, colour.bg, style);
-    }
+    frame(c, colour.fail, box.x, box.y + 1, box.width, box.bottom - box.y - 2, {weight: 2});
+    c.fillStyle = colour.fail;
+    if (box.text) c.fillRect(box.left - 5, box.low - 9, box.long + 10, 18);
+    write(c, box.text, box.left, box.low + .5, colour.bg, box.style);
   }
-  const x = xOf(told.t);
+  if (!cause()) return;
+  const x = xOf(cause().t);
   line(c, colour.fail, 1, [[x + .5, 0], [x + .5, picture.height]], [5, 3]);
 }
 
@@ -127,7 +135,7 @@ function lanesOfStep(step) {
   return out.filter(Boolean);
 }
 
-function drawEvidence(c) {
+function placeEvidence() {
   const placed = [];
   (cause() ? cause().steps : []).forEach((step, j) => {
     for (const lane of lanesOfStep(step)) {
@@ -135,14 +143,20 @@ function drawEvidence(c) {
       let x = xOf(step.t), tries = 0;
       const y = lane.y + centre;
       if (lane.kind !== 'store') x += x - 16 < picture.gutter + 4 ? 15 : -15;
-      while (placed.some(([px, py]) => Math.abs(px - x) < 18 && Math.abs(py - y) < 17) && tries++ < 12) x += 19;
-      placed.push([x, y]);
-      if (x > picture.gutter - 9 && x < picture.width + 9) {
-        badge(c, x, y, j + 1, step.bad);
-        hit(x - 9, y - 9, 18, 18, step.i, 9);
-      }
+      while (inTheWay(x - 9, y, 18, 18) && tries++ < 12) x += 19;
+      claim(x - 9, y, 18, 18);
+      placed.push({x, y, number: j + 1, step});
     }
   });
+  return placed;
+}
+
+function drawEvidence(c, placed) {
+  for (const {x, y, number, step} of placed) {
+    if (x <= picture.gutter - 9 || x >= picture.width + 9) continue;
+    badge(c, x, y, number, step.bad);
+    hit(x - 9, y - 9, 18, 18, step.i, 9);
+  }
 }
 
 function drawGutter(c, top, height) {
@@ -181,7 +195,9 @@ function placeLabels(c, labels) {
   let best = null;
   for (let cut = 0; cut <= labels.length; cut++) {
     const both = cut > 0 && cut < labels.length;
-    const cost = place(labels.slice(0, cut)) + place(labels.slice(cut)) + (both ? 40 : 0);
+    const near = place(labels.slice(0, cut)) + place(labels.slice(cut)) + (both ? 40 : 0);
+    const crossed = both && Math.max(...labels.slice(0, cut).map(label => label.left)) > labels[cut].left;
+    const cost = near + (crossed ? 1e5 : 0); /* a leader through another's words */
     if (best === null || cost < best.cost) best = {cost, cut};
   }
   if (best && best.cost < 9e4) {
@@ -214,14 +230,14 @@ function drawLabels(c) {
 
 function drawAxis(c, marks) {
   const bottom = axisHeight(), wide = picture.gutter > 60;
-  const leaders = cause() ? cause().steps.map(step => xOf(step.t)) : [];
+  const leaders = cause() ? cause().steps.map(step => xOf(step.t)) : [], folds = [];
   let taken = -1e9;
   line(c, colour.line, 1, [[0, bottom - .5], [picture.width, bottom - .5]]);
   for (const mark of marks) {
     const long = widthOf(c, mark.text);
     if (mark.fold) {
-      if (mark.x - long / 2 > Math.max(picture.gutter, taken - 6) && mark.x + long / 2 < picture.width) {
-        write(c, mark.text, mark.x, bottom - 10, colour.muted, {align: 'center', style: 'italic'});
+      if (mark.x - long / 2 > Math.max(picture.gutter, taken) && mark.x + long / 2 < picture.width) {
+        folds.push({text: mark.text, x: mark.x, long});
         taken = mark.x + long / 2 + 6;
       }
       continue;
@@ -235,6 +251,11 @@ function drawAxis(c, marks) {
     }
   }
   drawLabels(c);
+  for (const {text, x, long} of folds) {
+    c.fillStyle = colour.panel;
+    c.fillRect(x - long / 2 - 2, bottom - 17, long + 4, 14);
+    write(c, text, x, bottom - 10, colour.muted, {align: 'center', style: 'italic'});
+  }
   c.fillStyle = colour.bg;
   c.fillRect(0, 0, picture.gutter - 1, bottom - 1);
   write(c, view.folded ? (wide ? 'time (folded)' : 'folded') : 'time', 8, bottom - 11, colour.muted, {size: 12});
@@ -338,6 +359,8 @@ function draw() {
   layOut();
   const part = visiblePart(), c = prepare(canvases.lanes, part.height), axis = prepare(canvases.axis, axisHeight()), marks = ticks();
   hits = [];
+  worded = [];
+  const box = placeViolation(c), evidence = placeEvidence();
   c.translate(0, -part.top);
   c.save();
   c.beginPath();
@@ -347,8 +370,8 @@ function draw() {
   drawFaultGrounds(c);
   const messages = drawMessages(c, timeAt(picture.gutter), timeAt(picture.width));
   for (const lane of lanes) if (lane.y + lane.h >= part.top && lane.y <= part.top + part.height) drawLane(c, lane);
-  drawViolation(c);
-  drawEvidence(c);
+  drawViolation(c, box);
+  drawEvidence(c, evidence);
   drawMarks(c);
   c.restore();
   drawGutter(c, part.top, part.height);

@@ -314,6 +314,7 @@ function readAll() {
     if (shape.kind === 'node') nodes.add(row.node);
   }
   LAST = Math.max(1, time);
+  LATE.sort((a, b) => a.from - b.from);
   for (const name in LAYERS) LAYERS[name].finish(LAST);
   for (let n = 0; n < HEADER.nodes && !HEADER.unwatched; n++) nodes.add(n);
   PROCESSES = [...processes].sort((a, b) => a - b);

@@ -1,7 +1,6 @@
 /* lanes.js: which lanes there are, and each drawn: what is in view bar by bar, what is too much as
  * the exact share of each two pixels. */
 
-const FONT = 'system-ui,-apple-system,"Segoe UI",sans-serif';
 const LANE = {faults: 17, store: 44, gap: 6};
 let colour = {}, patterns = {};
 
@@ -44,58 +43,6 @@ function hatch(c, ink, gap, back) {
   pattern.setTransform(new DOMMatrix().scale(1 / picture.scale));
   return patterns[key] = pattern;
 }
-
-function write(c, text, x, y, ink, {size = 11, weight = '', align = 'left', style = ''} = {}) {
-  c.font = `${style} ${weight} ${size}px ${FONT}`;
-  c.fillStyle = ink;
-  c.textAlign = align;
-  c.textBaseline = 'middle';
-  c.fillText(text, x, y);
-}
-function widthOf(c, text, {size = 11, weight = ''} = {}) {
-  c.font = `${weight} ${size}px ${FONT}`;
-  return c.measureText(text).width;
-}
-/* As much of a text as has room; "" if that is too little to be read. */
-const LEAST_WORD = 22;
-function fitted(c, text, width, style = {}) {
-  if (width < LEAST_WORD) return '';
-  if (widthOf(c, text, style) <= width) return text;
-  while (text.length > 1 && widthOf(c, text + '\u2026', style) > width) text = text.slice(0, -1);
-  return text.length > 2 ? text + '\u2026' : '';
-}
-/* Words over something: on a ground of their own. */
-function plate(c, text, x, y, ink, style = {}, ground = colour.bg) {
-  const width = widthOf(c, text, style), height = (style.size || 11) + 3;
-  c.globalAlpha = .86;
-  c.fillStyle = ground;
-  c.fillRect(x - 3, y - height / 2 - .5, width + 6, height);
-  c.globalAlpha = 1;
-  write(c, text, x, y, ink, style);
-  return width + 6;
-}
-function line(c, ink, width, points, dash) {
-  c.strokeStyle = ink;
-  c.lineWidth = width;
-  if (dash) c.setLineDash(dash);
-  c.beginPath();
-  points.forEach(([x, y], k) => k === 0 ? c.moveTo(x, y) : c.lineTo(x, y));
-  c.stroke();
-  if (dash) c.setLineDash([]);
-  c.lineWidth = 1;
-}
-function frame(c, ink, x, y, width, height, {weight = 1, dash} = {}) {
-  c.strokeStyle = ink;
-  c.lineWidth = weight;
-  if (dash) c.setLineDash(dash);
-  c.strokeRect(x + .5, y + .5, Math.max(0, width - 1), height - 1);
-  if (dash) c.setLineDash([]);
-  c.lineWidth = 1;
-}
-const cross = (c, ink, x, y, size, weight = 2) => {
-  line(c, ink, weight, [[x - size, y - size], [x + size, y + size]]);
-  line(c, ink, weight, [[x + size, y - size], [x - size, y + size]]);
-};
 
 /* What can be pointed at: {x, y, w, h, i, rank, fault}. */
 let hits = [];
@@ -225,7 +172,6 @@ function drawFaults(c, lane) {
 function drawStore(c, lane) {
   const store = LAYERS.store, base = lane.y + lane.h - 6.5, bad = cause() ? cause().steps.filter(step => step.store && step.bad).map(step => step.i) : [];
   const from = timeAt(picture.gutter), to = timeAt(picture.width);
-  let worded = -99;
   line(c, colour.line, 1, [[picture.gutter, base], [picture.width, base]]);
   eachBar(store, from, to, j => {
     const x = xOf(store.start[j]), i = store.from[j], more = store.more[j], wrong = bad.includes(i);
@@ -239,18 +185,15 @@ function drawStore(c, lane) {
       if (wrong) cross(c, colour.fail, x, base - 7, 7);
       const next = j + 1 < store.count ? xOf(store.start[j + 1]) : NEVER;
       const text = 'v' + more.version + (more.fence && HEADER.fenced ? ' fence ' + fenceText(more.fence) : '');
-      const room = widthOf(c, text, {size: 10}) + 18;
-      if (x - worded > 30 && (next - x > room || wrong)) {
-        if (next - x <= room) plate(c, text, x + 10, base - 19, colour.fail, {size: 10});
-        else write(c, text, x + 10, base - 6, wrong ? colour.fail : colour.muted, {size: 10});
-        worded = x;
-      }
+      const room = widthOf(c, text, {size: 10}) + 18, high = next - x <= room;
+      const at = high && !wrong ? null : spotBeside(c, text, x, 10, high ? base - 19 : base - 6, {size: 10});
+      if (at && high) plate(c, text, at.x, base - 19, colour.fail, {size: 10});
+      else if (at) write(c, text, at.x, base - 6, wrong ? colour.fail : colour.muted, {size: 10});
     } else {
       cross(c, colour.unknown, x, base - 6, 5, 1.6);
-      if (x - worded > 52) {
-        plate(c, (more.type === 'fail' ? 'refused' : 'unknown') + (more.fence ? ' fence ' + fenceText(more.fence) : ''), x + 9, base - 6, colour.unknown, {size: 10, weight: '600'}, colour.lane);
-        worded = x + 30;
-      }
+      const text = (more.type === 'fail' ? 'refused' : 'unknown') + (more.fence ? ' fence ' + fenceText(more.fence) : '');
+      const style = {size: 10, weight: '600'}, at = spotBeside(c, text, x, 9, base - 6, style);
+      if (at) plate(c, at.text, at.x, base - 6, colour.unknown, style, colour.lane);
     }
     hit(x - 6, base - 14, 12, 17, i, 3);
   }, (x, _, count) => {
@@ -287,8 +230,9 @@ function drawLeases(c, lane, at) {
     c.lineTo(end, at.top + 3);
     c.fill();
     const words = 'promised until here', width = widthOf(c, words, {size: 10});
-    if (lane.h > 40 && dead && inner() > 500) plate(c, words, end + 7, at.top + 11, colour.fail, {size: 10});
-    else if (lane.h > 40 && end - width - 8 > from + 10) plate(c, words, end - width - 7, at.top + 11, colour.ink, {size: 10});
+    const behind = lane.h > 40 && dead && inner() > 500, fits = lane.h > 40 && end - width - 8 > Math.max(from, picture.gutter) + 10;
+    const place = behind || fits ? spotAt(c, words, behind ? end + 7 : end - width - 7, at.top + 11, {size: 10}) : null;
+    if (place) plate(c, words, place.x, at.top + 11, behind ? colour.fail : colour.ink, {size: 10});
   }, (x, share) => {
     c.fillStyle = ink;
     c.globalAlpha = .35;
@@ -315,16 +259,18 @@ function drawSections(c, lane, at) {
     c.fillStyle = ink;
     c.fillRect(from, at.inTop, width, at.inHeight);
     frame(c, colour.edge, from, at.inTop, width, at.inHeight);
+    const x = late ? Math.max(from, xOf(Math.max(over, bars.start[j]))) : to, middle = at.inTop + at.inHeight / 2 + .5;
     if (late) {
-      const x = Math.max(from, xOf(Math.max(over, bars.start[j])));
       c.fillStyle = hatch(c, colour.bg, 5, true);
       c.fillRect(x, at.inTop, Math.max(2, to - x), at.inHeight);
       frame(c, colour.fail, x, at.inTop - 1, Math.max(2, to - x), at.inHeight + 2, {weight: 1.8});
     }
-    const words = late ? 'inside, lease over' : 'inside', left = Math.max(from, picture.gutter) + 5;
-    const shown = at.small ? '' : fitted(c, words, Math.min(to, picture.width) - left - 4);
-    if (shown && late) plate(c, shown, left + 2, at.inTop + at.inHeight / 2 + .5, colour.fail, {weight: '600'});
-    else if (shown) write(c, shown, left, at.inTop + at.inHeight / 2 + .5, inkOn(ink));
+    const spotIn = (words, left, right, style) => at.small ? null :
+      spot(c, words, Math.max(left, picture.gutter) + 5, Math.min(right, picture.width) - 4, middle, style);
+    const bold = {weight: '600'}, gone = late && spotIn(['inside, lease over', 'lease over', 'over'], x, to, bold);
+    const held = spotIn(['inside', 'in'], from, x);
+    if (gone) plate(c, gone.text, gone.x, middle, colour.fail, bold);
+    if (held) write(c, held.text, held.x, middle, inkOn(ink));
     hit(from, at.inTop, width, at.inHeight, bars.from[j], 2);
   }, (x, share) => {
     c.fillStyle = ink;
@@ -345,7 +291,8 @@ function drawWaits(c, lane, at) {
     if (!at.small && how !== 'ok' && how && to - from > 6) cross(c, colour.muted, to, at.waitTop + 1.5, 3, 1.4);
     const words = (WAITS[f] || f) + (how === 'ok' || !how ? '' : ', ' + how);
     const left = Math.max(from, picture.gutter) + 8;
-    if (!at.small && Math.min(to, picture.width) - left > widthOf(c, words, {size: 10}) + 16) plate(c, words, left, at.waitTop + 1.5, colour.muted, {size: 10}, colour.lane);
+    const place = at.small ? null : spot(c, [words], left, Math.min(to, picture.width) - 16, at.waitTop + 1.5, {size: 10});
+    if (place) plate(c, words, place.x, at.waitTop + 1.5, colour.muted, {size: 10}, colour.lane);
     hit(from, at.waitTop - 3, Math.max(4, to - from), 9, end >= 0 ? end : bars.from[j], 1);
   }, (x, share) => {
     c.fillStyle = colour.muted;
@@ -367,7 +314,9 @@ function drawClient(c, lane) {
     const x = xOf(points.start[j]), words = POINTS[points.more[j].f];
     if (!words) return;
     line(c, colour.fail, 2, [[x, lane.y + 2], [x, lane.y + lane.h - 2]]);
-    if (!small && points.count < 40) plate(c, words, x + 5, lane.y + lane.h - 8, colour.fail, {size: 10, weight: '600'}, colour.lane);
+    const style = {size: 10, weight: '600'};
+    const place = small || points.count >= 40 ? null : spotBeside(c, words, x, 5, lane.y + lane.h - 8, style);
+    if (place) plate(c, words, place.x, lane.y + lane.h - 8, colour.fail, style, colour.lane);
     hit(x - 4, lane.y, 8, lane.h, points.from[j], 3);
   });
   for (const fault of FAULTS) {
@@ -375,8 +324,10 @@ function drawClient(c, lane) {
     if (mine && fault.kind === 'pause' && !small && fault.start > 0) {
       const from = Math.max(picture.gutter, xOf(fault.start)), to = Math.min(picture.width, xOf(Math.min(fault.end, LAST)));
       const words = 'paused ' + lengthText(Math.min(fault.end, LAST) - fault.start), style = {size: 11, weight: '600'};
-      const width = widthOf(c, words, style);
-      if (to - from > width + 40) plate(c, words, (from + to) / 2 - width / 2, at.top + at.height / 2 + .5, colour.ink, style);
+      const width = widthOf(c, words, style), y = at.top + at.height / 2 + .5;
+      const place = to - from <= width + 40 ? null : spotAt(c, words, (from + to) / 2 - width / 2, y, style) ||
+        spot(c, [words], from + 8, to - 8, y, style);
+      if (place) plate(c, words, place.x, y, colour.ink, style);
     }
   }
   drawClock(c, lane, fault => { const clients = clientsOf(fault); return clients && clients[0] <= lane.p && clients[1] >= lane.p; });
@@ -408,7 +359,9 @@ function drawClock(c, lane, mine) {
     points.push([picture.width, points[points.length - 1][1]]);
     line(c, colour.unknown, 1.6, points);
   }
-  if (words) plate(c, words, picture.width - widthOf(c, words, {size: 10, weight: '600'}) - 8, lane.y + lane.h / 2, colour.unknown, {size: 10, weight: '600'});
+  const style = {size: 10, weight: '600'}, y = lane.y + lane.h / 2;
+  const place = words && spotAt(c, words, picture.width - widthOf(c, words, style) - 8, y, style);
+  if (place) plate(c, words, place.x, y, colour.unknown, style);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -421,8 +374,9 @@ function drawLost(c, bars, j, to, at, ink) {
   line(c, colour.fail, 2.4, [[to - 4, at.top], [to + 5, at.top + at.height]]);
   line(c, colour.fail, 2.4, [[to + 5, at.top], [to - 4, at.top + at.height]]);
   const why = SHAPES[SHAPE[end]].cause, words = how === 'taken' ? 'taken by ' + clientName(WHO[end]) : 'key lost: ' + clean(why).replace('-', ' ');
-  const left = Math.max(to, picture.gutter) + 27;
-  if (hollow - left > widthOf(c, words, {size: 11, weight: '600'}) + 4) plate(c, words, left, at.top + at.height / 2 + .5, colour.fail, {size: 11, weight: '600'});
+  const style = {size: 11, weight: '600'}, y = at.top + at.height / 2 + .5;
+  const place = spot(c, [words], Math.max(to, picture.gutter) + 12, Math.min(hollow, picture.width) - 4, y, style);
+  if (place) plate(c, words, place.x, y, colour.fail, style);
   hit(to - 5, at.top, 14, at.height, end, 4);
 }
 
@@ -435,9 +389,6 @@ function drawKeys(c, lane, bars, at) {
     c.fillRect(from, at.top, width, at.height);
     c.globalAlpha = 1;
     if (width > 3) frame(c, colour.edge, from, at.top, width, at.height);
-    const left = Math.max(from, picture.gutter) + 4;
-    const words = at.height < 10 ? '' : fitted(c, clientName(process).replace('the ', ''), Math.min(to, picture.width) - left - 4, {size: 10});
-    if (words) write(c, words, left, at.top + at.height / 2 + .5, inkOn(ink), {size: 10});
     if (how === 'lost' || how === 'taken') drawLost(c, bars, j, to, at, ink);
     else if (how === 'expired') {
       c.fillStyle = colour.ink;
@@ -470,11 +421,24 @@ function lostIn(bars) {
   return bars.lost;
 }
 
+/* Whose keys they are, over what was refused meanwhile. */
+function drawOwners(c, bars, at) {
+  if (at.height < 10) return;
+  eachBar(bars, timeAt(picture.gutter), timeAt(picture.width), j => {
+    const {process} = bars.more[j], ink = colourOf(process), y = at.top + at.height / 2 + .5, style = {size: 10};
+    const right = bars.end[j] === NEVER ? xOf(LAST) : xOf(bars.end[j]);
+    const place = spot(c, [clientName(process).replace('the ', ''), clientShort(process)],
+      Math.max(xOf(bars.start[j]), picture.gutter) + 5, Math.min(right, picture.width) - 4, y, style);
+    if (!place) return;
+    c.fillStyle = ink;
+    c.fillRect(place.x - 3, at.top + 1.5, widthOf(c, place.text, style) + 6, at.height - 3);
+    write(c, place.text, place.x, y, inkOn(ink), style);
+  });
+}
+
 function drawNode(c, lane) {
-  const height = (lane.h - 8 - 2 * (keyRows - 1)) / keyRows;
-  for (let r = 0; r < keyRows; r++) {
-    drawKeys(c, lane, LAYERS[keyLayer(lane.n, r)], {top: lane.y + 4 + r * (height + 2), height});
-  }
+  const height = (lane.h - 8 - 2 * (keyRows - 1)) / keyRows, row = r => ({top: lane.y + 4 + r * (height + 2), height});
+  for (let r = 0; r < keyRows; r++) drawKeys(c, lane, LAYERS[keyLayer(lane.n, r)], row(r));
   const points = LAYERS['at' + lane.n];
   eachBar(points, timeAt(picture.gutter), timeAt(picture.width), j => {
     const x = xOf(points.start[j]), {f, process, resource} = points.more[j];
@@ -500,6 +464,7 @@ function drawNode(c, lane) {
     }
   });
   drawClock(c, lane, fault => nodesOf(fault).includes(lane.n) && !fault.clients && fault.process < 0);
+  for (let r = 0; r < keyRows; r++) drawOwners(c, LAYERS[keyLayer(lane.n, r)], row(r));
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
