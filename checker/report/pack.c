@@ -205,6 +205,7 @@ static uint32_t fault_fields(const struct history_event *event)
     uint32_t fields = PACK_NUMBERS;
     fields |= event->clients[0] != 0 || event->clients[1] != 0 ? PACK_CLIENTS : 0u;
     fields |= event->nodes != 0 ? PACK_NODES : 0u;
+    fields |= event->peers != 0 ? PACK_PEERS : 0u;
     return fields;
 }
 
@@ -285,6 +286,13 @@ static void put_times(struct pack *pack, const struct history_event *event, uint
     }
 }
 
+/* In two halves: the script's bits end at 32. */
+static void put_mask(struct sheet *rows, uint64_t mask)
+{
+    encode_varint(rows, mask & UINT32_MAX);
+    encode_varint(rows, mask >> 32);
+}
+
 static void put_numbers(struct pack *pack, const struct history_event *event, uint32_t fields)
 {
     struct sheet *rows = &pack->rows;
@@ -309,8 +317,10 @@ static void put_numbers(struct pack *pack, const struct history_event *event, ui
         encode_varint(rows, (uint64_t)event->clients[1] + 1);
     }
     if ((fields & PACK_NODES) != 0) {
-        encode_varint(rows, event->nodes & UINT32_MAX);
-        encode_varint(rows, event->nodes >> 32);
+        put_mask(rows, event->nodes);
+    }
+    if ((fields & PACK_PEERS) != 0) {
+        put_mask(rows, event->peers);
     }
 }
 

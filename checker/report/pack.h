@@ -42,6 +42,7 @@ enum pack_field {
     PACK_SINCE = 1 << 15,    /* before the event */
     PACK_OF_VALUE = 1 << 16, /* no bytes: the client is the one who brought the value */
     PACK_HELD = 1 << 17,     /* no bytes: the owner is the last one told of on this node */
+    PACK_PEERS = 1 << 18,    /* a mask as PACK_NODES, behind it: links between nodes */
 };
 
 struct pack;

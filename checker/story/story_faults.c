@@ -5,12 +5,14 @@
 
 enum { WAYS_MAX = 4, WAY_FAULTS_MAX = 8 };
 
-/* Faults of one kind and of one client: a fault strikes one node each, the reader sees one. */
+/* Faults of one kind and of one client: a fault strikes one node each, the reader sees one. Of
+ * links between nodes those at both ends. */
 struct way {
     const struct history_event *start; /* of the first */
     int32_t process;                   /* or HISTORY_NOBODY */
     uint64_t nodes;
-    uint8_t kind; /* enum fault_kind, as the ledger has it */
+    uint64_t peers; /* 0: of links with clients, or of no links */
+    uint8_t kind;   /* enum fault_kind, as the ledger has it */
     uint8_t count;
     int16_t faults[WAY_FAULTS_MAX];
 };
@@ -131,17 +133,35 @@ static uint64_t kinds_of_way(const struct story_cast *cast, const struct ledger_
 }
 
 /* Whether a fault stood in the way, and in whose; HISTORY_NOBODY: on the nodes. */
-static bool in_the_way(const struct story_cast *cast, const struct window *window, int32_t number,
-                       int32_t *process)
+static bool in_the_way(const struct story_cast *cast, const struct window *window,
+                       const struct history_event *start, int32_t *process)
 {
+    int32_t number = start->fault;
     const struct ledger_fault *fault = ledger_fault_at(cast->ledger, (uint32_t)number);
     bool in_force = fault->state != FAULT_WAITING && fault->start_ns <= window->to_ns &&
                     fault->end_ns >= window->from_ns;
     bool fits = in_force && (kinds_of_way(cast, fault) >> fault->kind & 1) != 0;
-    bool of_node = ((KINDS_OF_NODE | KINDS_OF_RESTART) >> fault->kind & 1) != 0;
+    bool of_node =
+        start->peers != 0 || ((KINDS_OF_NODE | KINDS_OF_RESTART) >> fault->kind & 1) != 0;
     *process = of_node ? HISTORY_NOBODY : struck_client(cast, fault);
     bool strikes = of_node || *process != HISTORY_NOBODY;
     return fits && strikes && !is_named(cast->cause, number) && had_effect(cast, fault, number);
+}
+
+static uint64_t nodes_named(const struct history_event *start)
+{
+    ASSERT(start->kind == HISTORY_FAULT);
+    return start->nodes | (start->node == HISTORY_NO_NODE ? 0 : UINT64_C(1) << start->node);
+}
+
+/* The fault's beginning if it stood in the way. */
+static const struct history_event *way_start(const struct story_cast *cast,
+                                             const struct window *window, int32_t number,
+                                             int32_t *process)
+{
+    const struct history_event *start = telling_fault(&cast->telling, number);
+    bool in = start != NULL && in_the_way(cast, window, start, process);
+    return in ? start : NULL;
 }
 
 static size_t ways_find(const struct story_cast *cast, const struct window *window,
@@ -151,32 +171,41 @@ static size_t ways_find(const struct story_cast *cast, const struct window *wind
     for (uint32_t i = 0; i < cast->ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(cast->ledger, i);
         int32_t process = HISTORY_NOBODY;
-        const struct history_event *start = in_the_way(cast, window, (int32_t)i, &process)
-                                                ? telling_fault(&cast->telling, (int32_t)i)
-                                                : NULL;
+        const struct history_event *start = way_start(cast, window, (int32_t)i, &process);
         if (start == NULL) {
             continue;
         }
         size_t at = 0;
         while (at < count && (ways[at].kind != fault->kind || ways[at].process != process ||
-                              ways[at].count == WAY_FAULTS_MAX)) {
+                              ways[at].peers != start->peers || ways[at].count == WAY_FAULTS_MAX)) {
             at++;
         }
         if (at == WAYS_MAX) {
             break;
         }
         if (at == count) {
-            ways[count++] = (struct way){.start = start, .process = process, .kind = fault->kind};
+            ways[count++] = (struct way){
+                .start = start, .process = process, .peers = start->peers, .kind = fault->kind};
         }
         struct way *way = &ways[at];
         way->start = start->index < way->start->index ? start : way->start;
-        way->nodes |= fault->nodes;
+        way->nodes |= start->peers != 0 ? nodes_named(start) : fault->nodes;
         way->faults[way->count++] = (int16_t)i;
     }
     return count;
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
+
+/* Who is at the other end of the links: a client, or nodes. */
+static void put_end_of(struct story_cast *cast, const struct way *way, struct text *text)
+{
+    if (way->peers != 0) {
+        put_nodes(text, way->peers);
+    } else {
+        put_client(story_into(cast, text), way->process);
+    }
+}
 
 static void put_nodes_of(const struct way *way, struct text *text)
 {
@@ -206,7 +235,7 @@ static void put_faults_of(const struct way *way, struct text *text)
     text_add(text, ")");
 }
 
-/* What happens on the link between the client and its nodes. */
+/* What happens on the link between the client and its nodes, or between nodes. */
 static void tell_link(struct story_cast *cast, const struct way *way, struct draft *draft)
 {
     struct text *text = &draft->subject;
@@ -215,24 +244,26 @@ static void tell_link(struct story_cast *cast, const struct way *way, struct dra
         text_add(text, "what ");
         put_nodes_of(way, text);
         text_add(text, one ? " replies to " : " reply to ");
-        put_client(story_into(cast, text), way->process);
+        put_end_of(cast, way, text);
         text_add(text, " is lost");
         text_add(&draft->label, "reply lost");
     } else if (way->kind == FAULT_DELAY_COMMAND) {
         text_add(text, "what ");
-        put_client(story_into(cast, text), way->process);
-        text_add(text, " sends to ");
+        put_end_of(cast, way, text);
+        text_add(text, way->peers != 0 ? " send to " : " sends to ");
         put_nodes_of(way, text);
         text_add(text, " is held back");
         put_amount_of(way, " for ", text);
         text_add(&draft->label, "request held back");
     } else {
         bool slower = way->kind == FAULT_LATENCY;
-        text_add(text, "the link between ");
-        put_client(story_into(cast, text), way->process);
+        bool links = way->peers != 0 && ledger_bits(way->peers | way->nodes) > 2;
+        text_add(text, links ? "the links between " : "the link between ");
+        put_end_of(cast, way, text);
         text_add(text, " and ");
         put_nodes_of(way, text);
-        text_add(text, slower ? " is slower" : " is cut");
+        text_add(text, links ? " are " : " is ");
+        text_add(text, slower ? "slower" : "cut");
         if (slower) {
             put_amount_of(way, " by ", text);
         }
@@ -263,7 +294,11 @@ static void tell_way(struct story_cast *cast, const struct way *way, struct draf
     struct text *text = &draft->subject;
     if (way->process == HISTORY_NOBODY) {
         put_nodes_of(way, &draft->actor);
-        tell_node(way, draft);
+        if (way->peers != 0) {
+            tell_link(cast, way, draft);
+        } else {
+            tell_node(way, draft);
+        }
     } else {
         put_client(story_into(cast, &draft->actor), way->process);
         if (way->kind == FAULT_KILL) {
@@ -314,7 +349,7 @@ void story_tell_ways(struct story_cast *cast, struct drafts *drafts)
         uint64_t moment = moment_of(drafts, &window, way);
         struct draft *draft = drafts_add(drafts, story_event(cast, moment));
         draft->process = way->process;
-        draft->nodes = way->process == HISTORY_NOBODY ? way->nodes : 0;
+        draft->nodes = way->process == HISTORY_NOBODY ? way->nodes | way->peers : 0;
         tell_way(cast, way, draft);
         for (uint8_t k = 0; k < way->count; k++) {
             story_add_fault(cast->cause, way->faults[k]);

@@ -168,6 +168,14 @@ class Numbers(Pages):
                 starts = [e for e in events if e.get("kind") == "fault" and e["f"] == "start"]
                 self.assertEqual(self.js("FAULTS.length"), len(starts))
 
+    def test_links_between_nodes_have_both_their_ends(self):
+        self.pages["cut"] = self.run_of("chubby/chubby-members-cut-off")
+        self.open("cut")
+        start = next(e for e in self.history("cut") if e.get("kind") == "fault" and "peers" in e)
+        self.assertEqual(json.loads(self.js("JSON.stringify([FAULTS[0].peers, FAULTS[0].nodes])")),
+                         [[n - 1 for n in start["peers"]], [n - 1 for n in start["nodes"]]])
+        self.assertIn("partition nodes 1-2 | nodes 3-5", self.js("faultText(FAULTS[0])"))
+
     def test_every_field_that_a_history_has_arrives(self):
         for name in ("restart-forgets", "pause-saved-by-fence", *REAL):
             self.open(name)

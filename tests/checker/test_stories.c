@@ -287,6 +287,26 @@ Test(stories, a_link_that_mattered_is_named)
     cr_assert(tells("The link between client 1 and nodes 1, 2 and 3 is cut (fault 1)."));
 }
 
+Test(stories, a_cut_between_nodes_is_named_with_both_its_ends)
+{
+    told_of_release(FAULT_WITH(20, 1, "partition", "start", "'nodes':[3,4,5],'peers':[1,2]")
+                        FAULT_WITH(20, 1, "partition", "effect", "'numbers':[0,6]"),
+                    "");
+    cr_assert(
+        tells("[nodes 3, 4 and 5: partition] The links between nodes 1 and 2 and nodes 3, 4 and "
+              "5 are cut (fault 1)."));
+    cr_assert_eq(stories.causes[0].steps[1].nodes, 31);
+    told_of_release(
+        FAULT_WITH(20, 1, "latency", "start", "'node':2,'peers':[1],'numbers':[150000000,0]")
+            FAULT_WITH(20, 2, "latency", "start", "'node':3,'peers':[2],'numbers':[90000000,0]"),
+        FAULT_WITH(70, 1, "latency", "effect", "'numbers':[0,6]")
+            FAULT_WITH(70, 2, "latency", "effect", "'numbers':[0,6]"));
+    cr_assert(tells("The link between node 1 and node 2 is slower by 150 ms (fault 1)."));
+    cr_assert(tells("The link between node 2 and node 3 is slower by 90 ms (fault 2)."));
+    told_of_release(FAULT_WITH(20, 1, "partition", "start", "'nodes':[3,4,5],'peers':[1,2]"), "");
+    cr_assert_eq(stories.causes[0].fault_count, 0);
+}
+
 Test(stories, what_was_so_before_anybody_asked_is_told_when_it_was_asked)
 {
     told("{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"

@@ -38,7 +38,7 @@ const NEVER = Infinity;
 /* pack.h: the fields of a row, by their bits */
 const FIELD = {process: 1, node: 2, resource: 4, value: 8, owner: 16, until: 32, fence: 64, version: 128,
   basis: 256, fault: 512, numbers: 1024, clients: 2048, nodes: 4096, sent: 8192, replied: 16384,
-  since: 32768, ofValue: 65536, held: 131072};
+  since: 32768, ofValue: 65536, held: 131072, peers: 262144};
 const SENDERS = 4096;
 
 /* marks.h, by their numbers */
@@ -156,6 +156,7 @@ function readRow(i, time, shape) {
   row.seen = fields & FIELD.numbers ? zigzag() : 0;
   row.clients = fields & FIELD.clients ? [varint() - 1, varint() - 1] : null;
   row.nodes = fields & FIELD.nodes ? readNodes() : null;
+  row.peers = fields & FIELD.peers ? readNodes() : null;
   if (fields & FIELD.sent) {
     const slot = (row.process + SENDERS) % SENDERS;
     SENT[i] = readRow.sent[slot] = readRow.sent[slot] + zigzag();
@@ -198,7 +199,7 @@ function eventAt(i) {
   event.asked = fields & FIELD.numbers ? zigzag() : 0;
   event.seen = fields & FIELD.numbers ? zigzag() : 0;
   if (fields & FIELD.clients) { varint(); varint(); }
-  if (fields & FIELD.nodes) { varint(); varint(); }
+  for (const masks of [FIELD.nodes, FIELD.peers]) if (fields & masks) { varint(); varint(); }
   skip(FIELD.sent);
   event.replied = fields & FIELD.replied ? event.time + zigzag() : NaN;
   event.since = fields & FIELD.since ? event.time - zigzag() : event.time;
@@ -270,7 +271,7 @@ function takeFault(i, time, shape) {
   let fault = openFaults.get(row.fault);
   if (shape.f === 'start') {
     fault = {number: row.fault, kind: shape.fault, start: time, end: NEVER, process: row.process, node: row.node,
-      clients: row.clients, nodes: row.nodes, links: shape.links, asked: row.asked, seen: 0, i, struck: 0};
+      clients: row.clients, nodes: row.nodes, peers: row.peers, links: shape.links, asked: row.asked, seen: 0, i, struck: 0};
     openFaults.set(row.fault, fault);
     FAULTS.push(fault);
     return;

@@ -131,7 +131,7 @@ function drawFaultGrounds(c) {
     if (to < picture.gutter || from > picture.width || !STOPS.includes(fault.kind) && fault.kind !== 'partition') continue;
     const clients = clientsOf(fault), edge = fault.kind === 'partition';
     const struck = lane => lane.kind === 'client' && clients && lane.p >= clients[0] && lane.p <= clients[1] ||
-      lane.kind === 'node' && nodesOf(fault).includes(lane.n);
+      lane.kind === 'node' && (nodesOf(fault).includes(lane.n) || fault.peers && fault.peers.includes(lane.n));
     for (const lane of lanes.filter(struck)) {
       c.fillStyle = hatch(c, colour.hatch, edge ? 5 : 7);
       c.globalAlpha = edge ? .7 : .5;

@@ -77,13 +77,15 @@ const clientsOf = fault => fault.clients ? [fault.clients[0], fault.clients[1]] 
   fault.process >= 0 ? [fault.process, fault.process] : null;
 const nodesOf = fault => fault.nodes || (fault.node >= 0 ? [fault.node] : []);
 
+const nodesText = nodes => (nodes.length > 1 ? 'nodes ' : 'node ') + ranges(nodes.map(n => n + 1));
+
 function faultTarget(fault) {
-  const clients = clientsOf(fault), nodes = nodesOf(fault), out = [];
+  const clients = clientsOf(fault), nodes = nodesOf(fault), out = fault.peers ? [nodesText(fault.peers)] : [];
   if (clients) {
     out.push(clients[0] === clients[1] ? clientName(clients[0]) :
       'clients ' + (clients[0] + FIRST) + '-' + (clients[1] + FIRST));
   }
-  if (nodes.length) out.push((nodes.length > 1 ? 'nodes ' : 'node ') + ranges(nodes.map(n => n + 1)));
+  if (nodes.length) out.push(nodesText(nodes));
   return out.join(' | ');
 }
 
