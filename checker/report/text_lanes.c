@@ -214,10 +214,12 @@ static void take_fault(struct text_lanes *lanes, const struct history_event *eve
             fill(lanes, lanes->clients[i].cells, between_ns, PAUSED);
         }
     }
+    bool matters = lanes->cause == NULL; /* nothing was found: all of them */
     for (uint8_t i = 0; lanes->cause != NULL && i < lanes->cause->fault_count; i++) {
-        if (lanes->cause->faults[i] == event->fault) {
-            fill(lanes, lanes->faults, between_ns, FAULT);
-        }
+        matters = matters || lanes->cause->faults[i] == event->fault;
+    }
+    if (matters) {
+        fill(lanes, lanes->faults, between_ns, FAULT);
     }
 }
 

@@ -145,6 +145,12 @@ class Lanes(Report):
                 self.assertTrue(lines[-1].startswith("exercised "), lines[-1])
                 self.assertEqual([line for line in lines if line != line.rstrip()], [])
 
+    def test_faults_are_drawn_though_nothing_was_found(self):
+        for scenario, struck in (("partition-ring.yaml", True), ("chubby/chubby-members-cut-off.yaml", True), ("alone.yaml", False)):
+            _, shown = self.show(scenario)
+            rows = [line for line in shown.splitlines() if line.startswith("fault ")]
+            self.assertEqual([any(mark in row for mark in "\u2248~") for row in rows], [True] * struck, scenario)
+
     def test_plain_ascii_where_the_locale_or_the_option_says_so(self):
         folder, unicode = self.show("restart-forgets.yaml")
         option = self.picklock("show", folder, "--ascii", env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout

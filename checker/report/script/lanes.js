@@ -422,7 +422,7 @@ function lostIn(bars) {
 }
 
 /* Whose keys they are, over what was refused meanwhile. */
-function drawOwners(c, bars, at) {
+function drawOwners(c, bars, points, at) {
   if (at.height < 10) return;
   eachBar(bars, timeAt(picture.gutter), timeAt(picture.width), j => {
     const {process} = bars.more[j], ink = colourOf(process), y = at.top + at.height / 2 + .5, style = {size: 10};
@@ -430,8 +430,11 @@ function drawOwners(c, bars, at) {
     const place = spot(c, [clientName(process).replace('the ', ''), clientShort(process)],
       Math.max(xOf(bars.start[j]), picture.gutter) + 5, Math.min(right, picture.width) - 4, y, style);
     if (!place) return;
+    const to = place.x + widthOf(c, place.text, style);
     c.fillStyle = ink;
-    c.fillRect(place.x - 3, at.top + 1.5, widthOf(c, place.text, style) + 6, at.height - 3);
+    if (points && firstAtLeast(points.start, timeAt(place.x - 7)) < firstAtLeast(points.start, timeAt(to + 7))) {
+      c.fillRect(place.x - 3, at.top + 1.5, to - place.x + 6, at.height - 3);
+    }
     write(c, place.text, place.x, y, inkOn(ink), style);
   });
 }
@@ -464,7 +467,7 @@ function drawNode(c, lane) {
     }
   });
   drawClock(c, lane, fault => nodesOf(fault).includes(lane.n) && !fault.clients && fault.process < 0);
-  for (let r = 0; r < keyRows; r++) drawOwners(c, LAYERS[keyLayer(lane.n, r)], row(r));
+  for (let r = 0; r < keyRows; r++) drawOwners(c, LAYERS[keyLayer(lane.n, r)], points, row(r));
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
