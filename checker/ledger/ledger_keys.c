@@ -335,7 +335,8 @@ void ledger_step_node(struct ledger *ledger, const struct history_event *event)
     } else if (event->f == HISTORY_KEY_DELETED || event->f == HISTORY_KEY_EXPIRED ||
                event->f == HISTORY_KEY_LOST || event->f == HISTORY_KEY_EVICTED) {
         key_end(ledger, key, event);
-    } else if (event->f == HISTORY_KEY_KEPT && (event->flags & HISTORY_HAS_VALUE) != 0) {
+    } else if (event->f == HISTORY_KEY_KEPT && (event->flags & HISTORY_HAS_VALUE) != 0 &&
+               !key->present) { /* of one that is there: what came before it */
         key->missed = true;
         key->named = event->value;
     } else if (event->f == HISTORY_KEY_EXTENDED) {

@@ -87,6 +87,21 @@ Test(no_leak, command_that_a_fault_held_back_is_nobodys_fault)
     assert_verdict(judge_lines("no_leak", HELD_UNTIL(400, 450)), VERDICT_FAIL);
 }
 
+/* A lost reply ends a connection; what was on its way on it may come behind what the next one
+ * brings. What was not overtaken was not held up by it. */
+Test(no_leak, set_on_a_connection_that_a_lost_reply_ended_is_nobodys_fault)
+{
+#define OVERTAKEN(kept, later)                                                                     \
+    HEADER ASK(2, 1) FAULT_OF_CLIENT(3, 1, "lose_reply", "start", 1)                               \
+        FAULT_OF_CLIENT(6, 1, "lose_reply", "end", 1) kept SENT(12, 1, 1, "a", 1012, 5)            \
+            later REFUSE(50, 1) ENDED(1012, 1, "expired", "a", "ttl") RUN_ENDS(3000)
+    assert_verdict(judge_lines("no_leak", OVERTAKEN(KEPT(10, 1, 1, "a"), "")), VERDICT_PASS);
+    assert_verdict(judge_lines("no_leak", OVERTAKEN(KEPT(10, 1, 1, "a"), KEPT(20, 1, 2, "b"))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("no_leak", OVERTAKEN("", "")), VERDICT_FAIL);
+    assert_verdict(judge_lines("no_leak", OVERTAKEN(KEPT(10, 1, 1, "b"), "")), VERDICT_FAIL);
+}
+
 /* ... but a client that was stopped before it sent anything holds up nothing. */
 Test(no_leak, pause_of_a_client_before_it_asks_excuses_nothing)
 {
