@@ -37,15 +37,13 @@ class Stress(Command):
             result = self.picklock("run", *files, "--seeds", "1..150", f"--stress={size}", "--keep", "never", "-q")
             self.assertEqual(result.returncode, 0, result.stdout)
 
-    def test_no_right_lock_is_blamed_for_lateness_that_was_drawn(self):
-        # Some of these files leave to luck what strikes; whom a failure is blamed on is never luck.
-        folders = [SCENARIOS / "library", SCENARIOS / "random"]
-        for size in ("20ms", "100ms"):
-            result = self.picklock("run", *folders, "--world", "sim", "--seeds", "1..40", f"--stress={size}",
-                                   "--keep", "never", "-q")
-            self.assertIn(result.returncode, (0, 2), result.stdout)
-            self.assertNotIn("blame library", result.stdout)
-            self.assertRegex(result.stdout, r"[1-9][0-9]{2} as expected, 0 not as expected")
+    def test_no_verdict_of_other_kinds_and_libraries_changes(self):
+        for name in ("library", "random", "twins", "debate", "chubby", "etcd", "sql"):
+            for size in ("20ms", "100ms"):
+                result = self.picklock("run", SCENARIOS / name, "--world", "sim", "--seeds", "1..20", f"--stress={size}",
+                                       "--keep", "never", "-q")
+                self.assertEqual(result.returncode, 0, result.stdout)
+                self.assertRegex(result.stdout, r"[1-9][0-9]* as expected, 0 not as expected, 0 unknown, 0 errors")
 
     def test_a_stressed_run_is_replayed_byte_for_byte(self):
         path = SCENARIOS / "pause-after-granted.yaml"
