@@ -14,7 +14,9 @@
     X(chubby)                                                                                      \
     X(chubby_no_delay)                                                                             \
     X(sql)                                                                                         \
-    X(etcd)
+    X(etcd)                                                                                        \
+    X(zookeeper)                                                                                   \
+    X(zookeeper_herd)
 
 /* Wrong on purpose, for judging the harness: the installed library is built without them. */
 #ifdef LOCKCORE_SOUND_ONLY
@@ -46,7 +48,10 @@
     X(wrong_sql_app_clock)                                                                         \
     X(wrong_sql_early_now)                                                                         \
     X(wrong_etcd_dead_lease)                                                                       \
-    X(wrong_etcd_no_deadline)
+    X(wrong_etcd_no_deadline)                                                                      \
+    X(wrong_zookeeper_found_own)                                                                   \
+    X(wrong_zookeeper_delete_failed)                                                               \
+    X(wrong_zookeeper_ignores_events)
 #endif
 
 #define ALGORITHM_MAP(X) SOUND_MAP(X) WRONG_MAP(X)

@@ -9,7 +9,8 @@
     X(redis)                                                                                       \
     X(chubby)                                                                                      \
     X(sql)                                                                                         \
-    X(etcd)
+    X(etcd)                                                                                        \
+    X(zookeeper)
 
 enum server_kind_number {
 #define X(name) SERVER_KIND_##name,

@@ -10,6 +10,7 @@
  *     acquire, extend, release, timer
  *     reply N ok|nil|error|garbled|noscript|INTEGER   to the oldest command that N has not answered
  *     again N ok|...                                  to the command that N answered last
+ *     push N ok|...                                   N says more of the command it answered last
  *     lose N                                          the reply to N's oldest command is lost
  *     broken N                                        the link broke: N owes nothing any more
  *     wall TIME                                       the wall clock says TIME (no event)
@@ -222,8 +223,9 @@ static inline bool player_event(struct player *player, char *words, struct lock_
         (void)player_take(player, event->node_index);
         return false;
     }
-    if (strcmp(verb, "reply") == 0 || strcmp(verb, "again") == 0) {
-        event->type = LOCK_EVENT_REPLY;
+    bool pushed = strcmp(verb, "push") == 0;
+    if (strcmp(verb, "reply") == 0 || strcmp(verb, "again") == 0 || pushed) {
+        event->type = pushed ? LOCK_EVENT_PUSH : LOCK_EVENT_REPLY;
         event->command = verb[0] == 'r' ? player_take(player, event->node_index)
                                         : player->answered[event->node_index];
         event->reply = player_reply(player, &event->command, second);

@@ -162,7 +162,7 @@ Test(wrong, every_wrong_lock_has_its_transcript_and_its_source)
         cr_assert(lock_algorithm_find(algorithm->name, &found));
         cr_assert_eq(found, i);
     }
-    cr_assert_eq(wrong_count, 26);
+    cr_assert_eq(wrong_count, 29);
     lock_algorithm_index index;
     cr_assert(!lock_algorithm_find("redlok", &index));
 }
@@ -249,4 +249,48 @@ Test(wrong, etcd_no_deadline_promises_what_no_answer_gave)
                "1ms reply 0 ok =>\n"
                "2ms reply 0 7  => tell granted v1 validity 109896ms until 109898ms fence 7; "
                "wake 3302ms\n");
+}
+
+#define ZOOKEEPER_GRANTED                                                                          \
+    "0ms acquire    => send 0 open-session v1 10000ms; wake 50ms\n"                                \
+    "1ms reply 0 ok => send 0 create v1; wake 51ms\n"                                              \
+    "2ms reply 0 7  => send 0 children v1 fence 7; wake 52ms\n"
+
+Test(wrong, zookeeper_found_own_asks_for_its_old_node_in_a_new_session)
+{
+    struct lock_config config = player_config("wrong/zookeeper-found-own", 1);
+    config.retry_count = 10;
+    play_wrong(&config, "zookeeper",
+               "0ms acquire    => send 0 open-session v1 10000ms; wake 50ms\n"
+               "1ms reply 0 ok => send 0 create-found v1; wake 51ms\n"
+               "2ms broken 0   => wake 52ms\n"
+               "52ms timer     => send 0 attach v1; wake 102ms\n"
+               "53ms reply 0 no => wake 353ms\n"
+               "353ms timer    => send 0 open-session v2 10000ms; wake 403ms\n"
+               "354ms reply 0 ok => send 0 create-found v1; wake 404ms\n");
+}
+
+Test(wrong, zookeeper_delete_failed_forgets_the_node_and_pings_on)
+{
+    struct lock_config config = player_config("wrong/zookeeper-delete-failed", 1);
+    play_wrong(&config, "zookeeper",
+               ZOOKEEPER_GRANTED
+               "3ms reply 0 ok => tell granted v1 validity 4397ms until 4400ms fence 7; wake "
+               "2501ms\n"
+               "1s release     => send 0 delete v1 fence 7; wake 1050ms\n"
+               "1001ms broken 0 => tell unknown v1; wake 1051ms\n"
+               "1051ms timer   => send 0 attach v1; wake 1101ms\n"
+               "1052ms reply 0 ok => wake 3552ms\n");
+}
+
+Test(wrong, zookeeper_ignores_events_holds_though_its_session_expired)
+{
+    struct lock_config config = player_config("wrong/zookeeper-ignores-events", 1);
+    play_wrong(&config, "zookeeper",
+               ZOOKEEPER_GRANTED
+               "3ms reply 0 ok => tell granted v1 validity 104397ms until 104400ms fence 7; wake "
+               "2501ms\n"
+               "1s broken 0    => wake 1050ms\n"
+               "1050ms timer   => send 0 attach v1; wake 1100ms\n"
+               "1051ms reply 0 no => wake 1050ms\n");
 }
