@@ -218,6 +218,13 @@ static int64_t patience_ns(const struct scenario *scenario)
            lock->retry_jitter_ns;
 }
 
+int64_t plan_attempts_ns(const struct plan *plan)
+{
+    const struct lock_config *lock = &plan->scenario.lock;
+    int64_t attempts = (int64_t)lock->retry_count + 1;
+    return lock->retry_count > 0 ? attempts * patience_ns(&plan->scenario) : 0;
+}
+
 void plan_header(const struct plan *plan, const char *world, struct history_header *header)
 {
     const struct scenario *scenario = &plan->scenario;

@@ -375,6 +375,7 @@ struct history_header {
     int32_t again;          /* so often each client is to acquire what it holds */
     int64_t deadline_ns;    /* each acquire was to be answered within so long; 0: no limit */
     int64_t patience_ns;    /* ... or, once it was given up, at once; this much later is forgiven */
+    int64_t attempts_ns;    /* an acquire with all its retries takes so long at most; 0: no retry */
     int64_t renew_every_ns; /* with DECLARES_RENEW: how often; 0 where unknown */
     char server[HISTORY_NAME_BYTES]; /* what the nodes run: "redis 7.0.15"; "" where unknown */
     char sites[HISTORY_SITES_BYTES]; /* nodes on other machines: where, and their clocks */

@@ -18,12 +18,28 @@ enum answer_reason {
     RENEWED_TOO_LATE,    /* ... or none since number[0] before it told of the loss */
     DEADLINE_IGNORED,    /* ... or that it takes a deadline; number[0]: so much later it answered */
     GIVING_UP_IGNORED,   /* ... or that an acquire can be given up */
+    EXTENDED_NEVER,      /* ... that it extends, and no extension was done */
+    REFUSED_AT_ONCE,     /* ... that it waits, and nobody was seen to */
+    WAITED,              /* it does not declare that; number[0]: so long after all attempts */
+    REFUSED_ITS_OWNER,   /* a program is one owner, and another thread of it was refused */
     VALUE_NOT_ITS_OWN,   /* unknown: it reported a value that stood in none of its commands;
                             number[0]: the client */
 };
 
+/* What a lock declares and was not seen to do: by and by, and in the end of it. */
+struct answer_doubt {
+    uint32_t count; /* so often it did not */
+    bool seen;      /* it did once */
+    struct finding first;
+};
+
+enum { DOUBTS_LEAST = 2 };
+
 struct answer_consistency {
     struct check_result result;
+    struct answer_doubt extends;
+    struct answer_doubt waits;
+    int64_t attempts_ns; /* that an acquire with its retries takes at most; 0: not known */
     int64_t deadline_ns; /* of every acquire; 0: none */
     int64_t patience_ns;
 };
@@ -40,6 +56,7 @@ static void answer_init(void *state, const struct history_header *header)
     memset(answers, 0, sizeof *answers);
     answers->deadline_ns = header->deadline_ns;
     answers->patience_ns = header->patience_ns;
+    answers->attempts_ns = header->attempts_ns;
 }
 
 static void answer_violated(struct answer_consistency *answers, const struct ledger *ledger,
@@ -145,6 +162,101 @@ static void answer_in_time(struct answer_consistency *answers, const struct ledg
     }
 }
 
+static void answer_doubted(struct answer_doubt *doubt, const struct ledger *ledger,
+                           const struct ledger_claim *held, const struct ledger_process *process,
+                           enum answer_reason reason)
+{
+    if (doubt->count++ > 0) {
+        return;
+    }
+    doubt->first = (struct finding){
+        .reason = (uint8_t)reason,
+        .evidence = {held->granted_index, ledger->last_index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+        .number = {ledger->now_ns - process->open_ns, 0},
+    };
+    if (reason == EXTENDED_NEVER) { /* whoever has no processor may lose patience with nodes */
+        doubt->first.rest = rest_of_wait(ledger, process->open_ns, 0);
+        doubt->first.rest.processes[0] = process->process;
+    }
+}
+
+/* Somebody's lease that ran from before this client asked until now; NULL: none. */
+static const struct ledger_claim *
+held_meanwhile(const struct ledger *ledger, const struct ledger_process *process, uint32_t resource)
+{
+    uint32_t running = ledger_resource_at(ledger, resource)->running;
+    const struct ledger_claim *held = running > 0 ? ledger_claim_at(ledger, running - 1) : NULL;
+    bool ran = held != NULL && ledger_running(ledger, held) && held->process != process->process &&
+               held->granted_index < process->open_index;
+    return ran ? held : NULL;
+}
+
+/* Whether it waits for its turn, as it declares or does not: all was well, and there was no other
+ * limit than its attempts. */
+static void answer_waited(struct answer_consistency *answers, const struct ledger *ledger,
+                          const struct ledger_process *process, const struct history_event *event)
+{
+    int64_t took_ns = ledger->now_ns - process->open_ns;
+    if (!ledger->declared || answers->attempts_ns == 0 || answers->deadline_ns > 0 ||
+        process->given_up_ns != TIME_NEVER || (process->open_flags & HISTORY_AUDIT) != 0 ||
+        ledger_any_fault(ledger, process->open_ns)) {
+        return;
+    }
+    if (!ledger_declares(ledger, DECLARES_WAIT)) {
+        if (took_ns > 2 * answers->attempts_ns) {
+            int64_t over_ns = took_ns - 2 * answers->attempts_ns;
+            struct finding finding = {
+                .reason = WAITED,
+                .evidence = {process->open_index, event->index},
+                .evidence_count = 2,
+                .blamed = blamed_library(),
+                .number = {took_ns - answers->attempts_ns, 0},
+                .rest = rest_of_wait(ledger, process->open_ns, over_ns),
+            };
+            finding.rest.processes[0] = process->process;
+            check_fail(&answers->result, ledger, &finding);
+        }
+        return;
+    }
+    answers->waits.seen |= took_ns >= ledger->ttl_ns / 20;
+    const struct ledger_claim *held = held_meanwhile(ledger, process, event->resource);
+    if (event->type == HISTORY_FAIL && held != NULL && took_ns < ledger->ttl_ns / 100 &&
+        !ledger_same_owner(ledger, held->process, process->process)) {
+        answer_doubted(&answers->waits, ledger, held, process, REFUSED_AT_ONCE);
+    }
+}
+
+/* Another thread of a program that is one owner, and may acquire again what it holds, was refused.
+ */
+static void answer_owner(struct answer_consistency *answers, const struct ledger *ledger,
+                         const struct ledger_process *process, const struct history_event *event)
+{
+    const struct ledger_claim *held = held_meanwhile(ledger, process, event->resource);
+    if (held == NULL || ledger->ownership != OWNERSHIP_PROCESS || event->type != HISTORY_FAIL ||
+        !ledger_declares(ledger, DECLARES_REENTRANT) || ledger_any_fault(ledger, held->asked_ns) ||
+        !ledger_same_owner(ledger, held->process, process->process)) {
+        return;
+    }
+    answer_violated(answers, ledger, held, REFUSED_ITS_OWNER);
+}
+
+/* An extension of a lease that runs was not done, though all is well. */
+static void answer_not_extended(struct answer_consistency *answers, const struct ledger *ledger,
+                                const struct history_event *event)
+{
+    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    const struct ledger_process *process = ledger_process(ledger, event->process);
+    answers->extends.seen |= event->type == HISTORY_OK;
+    if (event->type != HISTORY_OK && claim != NULL && claim->over == OVER_NOT &&
+        ledger_declares(ledger, DECLARES_EXTEND) && ledger_running(ledger, claim) &&
+        ledger->now_ns - claim->asked_ns < ledger->ttl_ns &&
+        !ledger_any_fault(ledger, claim->asked_ns)) {
+        answer_doubted(&answers->extends, ledger, claim, process, EXTENDED_NEVER);
+    }
+}
+
 static void answer_acquire(struct answer_consistency *answers, const struct ledger *ledger,
                            const struct history_event *event)
 {
@@ -234,6 +346,11 @@ static void answer_step(void *state, const struct ledger *ledger, const struct h
     answers->result.judged += answered ? 1 : 0;
     if (event->f == HISTORY_ACQUIRE && event->type != HISTORY_INVOKE && process != NULL) {
         answer_in_time(answers, ledger, process);
+        answer_waited(answers, ledger, process, event);
+        answer_owner(answers, ledger, process, event);
+    }
+    if (event->f == HISTORY_EXTEND && event->type != HISTORY_INVOKE) {
+        answer_not_extended(answers, ledger, event);
     }
     if (answered && event->f == HISTORY_ACQUIRE) {
         answer_acquire(answers, ledger, event);
@@ -247,8 +364,14 @@ static void answer_step(void *state, const struct ledger *ledger, const struct h
 
 static void answer_finish(void *state, const struct ledger *ledger)
 {
-    (void)ledger;
-    check_conclude(state);
+    struct answer_consistency *answers = state;
+    const struct answer_doubt *doubts[] = {&answers->extends, &answers->waits};
+    for (size_t i = 0; i < sizeof doubts / sizeof doubts[0]; i++) {
+        if (doubts[i]->count >= DOUBTS_LEAST && !doubts[i]->seen) {
+            check_fail(&answers->result, ledger, &doubts[i]->first);
+        }
+    }
+    check_conclude(&answers->result);
 }
 
 static void say_answers(const struct telling *telling)
@@ -270,6 +393,15 @@ static void say_answers(const struct telling *telling)
                              "and was not answered for another ",
         [GIVING_UP_IGNORED] = "'s acquire was given up, which the lock declares that it can be, "
                               "and was not answered for another ",
+        [EXTENDED_NEVER] = "'s lease ran and could not be extended, nor any other, and the lock "
+                           "declares that it extends: it said so after ",
+        [REFUSED_AT_ONCE] = " was refused what another held, and nobody was seen to wait, though "
+                            "the lock declares that it does: after ",
+        [WAITED] = "'s acquire went on when all its attempts could be over, and the lock does not "
+                   "declare that it waits: for another ",
+        [REFUSED_ITS_OWNER] = " was granted it, another thread of its program was refused, and the "
+                              "lock declares that a program is one owner and may acquire it "
+                              "again: it was held for ",
     };
     struct text *text = telling->text;
     const struct check_result *result = telling->result;
@@ -279,7 +411,8 @@ static void say_answers(const struct telling *telling)
                        "by who set them");
         return;
     }
-    put_client(telling, telling_evidence(telling, 0)->process);
+    bool refused = result->reason == REFUSED_AT_ONCE; /* ... what another holds */
+    put_client(telling, telling_evidence(telling, refused ? 1 : 0)->process);
     text_add(text, "%s", words[result->reason]);
     if (result->reason >= RENEWED_NOTHING) {
         put_length(text, result->number[0]);

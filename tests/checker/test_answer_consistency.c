@@ -151,6 +151,88 @@ Test(answer_consistency, value_that_stood_in_no_command_is_said)
                      "commands: its keys are judged by who set them");
 }
 
+/* ---- what is declared, and not seen in the whole run; or seen, and not declared ---- */
+
+#define TRIED(words)                                                                               \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':4,'ttl':1000000000,"             \
+    "'bound':500000000,'declared':true,'attempts':200000000,'declares':[" words "]}\n"
+
+Test(answer_consistency, lock_that_says_that_it_extends_is_seen_to)
+{
+#define NOT_EXTENDED(ms, p) OP(ms, p, "fail", "extend") ",'cause':'library-error'}\n"
+#define TRIES(words, fault, second)                                                                \
+    TRIED(words)                                                                                   \
+    ASK(1, 1) GRANT(2, 1, "a", 900) fault EXTEND(100, 1) NOT_EXTENDED(101, 1) EXTEND(200, 1) second
+    static const char never[] = TRIES("'extend'", "", NOT_EXTENDED(201, 1));
+    assert_fails(judge_lines("answer_consistency", never), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("answer_consistency", never),
+                     "answer_consistency: client 1's lease ran and could not be extended, nor any "
+                     "other, and the lock declares that it extends: it said so after 1 ms");
+    assert_verdict(judge_lines("answer_consistency", TRIES("'extend'", "", EXTENDED(201, 1, 1200))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", TRIES("", "", NOT_EXTENDED(201, 1))),
+                   VERDICT_PASS);
+    /* Once may be a rule of its own; a lease that is over cannot be; nor where a fault may be why.
+     */
+    assert_verdict(judge_lines("answer_consistency", TRIES("'extend'", "", "")), VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", TRIES("'extend'", "", NOT_EXTENDED(950, 1))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency",
+                               TRIES("'extend'", FAULT_OF_NODE(3, 1, "stall", "start", 1),
+                                     NOT_EXTENDED(201, 1))),
+                   VERDICT_PASS);
+}
+
+Test(answer_consistency, lock_that_says_that_it_waits_is_seen_to)
+{
+#define REFUSED_TWICE(header, until)                                                               \
+    header ASK(1, 1) GRANT(2, 1, "a", 900) ASK(10, 2) REFUSE(12, 2) ASK(20, 3) REFUSE(until, 3)
+    static const char hasty[] = REFUSED_TWICE(TRIED("'wait'"), 22);
+    assert_fails(judge_lines("answer_consistency", hasty), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("answer_consistency", hasty),
+                     "answer_consistency: client 2 was refused what another held, and nobody was "
+                     "seen to wait, though the lock declares that it does: after 2 ms");
+    assert_verdict(judge_lines("answer_consistency", REFUSED_TWICE(TRIED(""), 22)), VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", REFUSED_TWICE(TRIED("'wait'"), 170)),
+                   VERDICT_PASS);
+    /* Where nothing is tried again, there is nothing to wait for. */
+    assert_verdict(judge_lines("answer_consistency", REFUSED_TWICE(DECLARES("'wait'"), 22)),
+                   VERDICT_PASS);
+}
+
+Test(answer_consistency, lock_that_does_not_say_that_it_waits_ends_with_its_attempts)
+{
+#define OPEN_FOR(words, late, ms)                                                                  \
+    TRIED(words) ASK(1, 1) GRANT(2, 1, "a", 900) ASK(10, 2) late REFUSE(ms, 2)
+    assert_fails(judge_lines("answer_consistency", OPEN_FOR("", "", 411)), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_verdict(judge_lines("answer_consistency", OPEN_FOR("", "", 410)), VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", OPEN_FOR("'wait'", "", 411)), VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency",
+                               OPEN_FOR("", FAULT_OF_NODE(11, 1, "stall", "start", 1), 411)),
+                   VERDICT_PASS);
+    assert_verdict(
+        judge_lines("answer_consistency", OPEN_FOR("", STOOD_STILL(99, "loop", 20), 411)),
+        VERDICT_UNKNOWN);
+}
+
+Test(answer_consistency, program_that_is_one_owner_is_not_refused_what_it_holds)
+{
+#define THREADS(owner, words)                                                                      \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':4,'ttl':1000000000,"             \
+    "'bound':500000000,'declared':true,'threads':2,'owner':'" owner "','declares':[" words "]}\n"
+#define REFUSED_BESIDE(owner, words, p)                                                            \
+    THREADS(owner, words) ASK(1, 1) GRANT(2, 1, "a", 900) ASK(10, p) REFUSE(12, p)
+    assert_fails(judge_lines("answer_consistency", REFUSED_BESIDE("process", "'reentrant'", 2)),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("answer_consistency", REFUSED_BESIDE("process", "'reentrant'", 3)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", REFUSED_BESIDE("thread", "'reentrant'", 2)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", REFUSED_BESIDE("process", "", 2)),
+                   VERDICT_PASS);
+}
+
 #define HURRIED(words)                                                                             \
     "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
     "'bound':500000000,'declared':true,'deadline':100000000,'patience':200000000,'declares':"      \

@@ -19,6 +19,7 @@ static void run_adapter_declared(struct run *run, const struct adapter_declarati
     header->declares = declaration->declares;
     header->ownership = declaration->ownership;
     header->renew_every_ns = declaration->renew_every_ns;
+    header->attempts_ns = declaration->said ? plan_attempts_ns(run->plan) : 0;
     if (declaration->said) {
         header->promises_validity = (declaration->declares >> DECLARES_VALIDITY & 1) != 0;
         header->fenced = (declaration->declares >> DECLARES_FENCE & 1) != 0;
