@@ -71,8 +71,9 @@ ANTIREZ = ("antirez", 'antirez 2016, "Is Redlock safe?"', [
     ("A4", "The order of fences need not be the order of the work.", "True: a value accepts either order, a fence only its own.", ["pause-saved-by-value", "pause-saved-by-fence"], []),
     ("A5", "Time is looked at again after the majority: delay before that, of any length, is harmless.", "True.",
      ["pause-before-replies", "pause-after-majority", "late-replies"], ["wrong/no-recheck"]),
-    ("A6", "Delay after the check is every expiring lock's problem.", "True of every lock of the table; ZooKeeper is not in it yet.",
-     [], ["debate/late-write-single", "debate/late-write-redlock", "debate/late-write-sql", "debate/late-write-etcd", "debate/late-write-chubby"]),
+    ("A6", "Delay after the check is every expiring lock's problem.", "True of every lock of the table.",
+     [], ["debate/late-write-single", "debate/late-write-redlock", "debate/late-write-sql", "debate/late-write-etcd", "debate/late-write-zookeeper",
+          "debate/late-write-chubby"]),
     ("A7", "Processes need only count time at about the same rate, with an error of 10 % even.", "True if the lock allows for 10 %. With the 1 % that libraries "
      "allow for, a node that is fast by 9 % breaks it.", ["clock-drift-within-allowance"], ["clock-drift-tenth"]),
     ("A8", "With monotonic clocks an administrator or a stepping daemon does no harm.", "True of the client. Not of the node: Redis expires by its wall clock to this day.",
@@ -87,21 +88,27 @@ ANTIREZ = ("antirez", 'antirez 2016, "Is Redlock safe?"', [
 ])
 
 SURVEY = ("The survey and notes", "A survey of distributed locks (SQL, Redis, ZooKeeper, etcd, Chubby, Hazelcast), and notes on Redlock in practice", [
-    ("S1", "A ttl solves deadlock and thereby weakens exclusion: a fence is needed, on Redis as on ZooKeeper.", "True of Redis, of a row in a database, of etcd and of Chubby.",
-     ["pause-saved-by-fence", "sql/sql-holder-paused-fence", "etcd/etcd-holder-paused-revision", "chubby/chubby-holder-paused-sequencer"],
-     ["pause-after-granted", "sql/sql-holder-paused", "etcd/etcd-holder-paused", "chubby/chubby-holder-paused"]),
+    ("S1", "A ttl solves deadlock and thereby weakens exclusion: a fence is needed, on Redis as on ZooKeeper.", "True of Redis, of a row in a database, of etcd, of ZooKeeper and of Chubby.",
+     ["pause-saved-by-fence", "sql/sql-holder-paused-fence", "etcd/etcd-holder-paused-revision", "zookeeper/zookeeper-holder-paused-fence",
+      "chubby/chubby-holder-paused-sequencer"],
+     ["pause-after-granted", "sql/sql-holder-paused", "etcd/etcd-holder-paused", "zookeeper/zookeeper-holder-paused", "chubby/chubby-holder-paused"]),
     ("S2", "A lock in a database: unique row, ttl column, owner, cleaner; replication makes failover hard.", "True: the owner must be compared, and "
      "the time must be the database's. Whether rows that are over are deleted makes no difference to a lock. A replica that is behind knows nothing of "
      "the row; fences save the store even then, as a sequence is written 32 numbers ahead: all but its first.",
      ["sql/sql-alone", "sql/sql-crash", "sql/sql-power-loss", "sql/sql-failover-fence"],
      ["sql/sql-failover", "sql/sql-failover-first-fence", "sql/sql-database-clock-jump", "wrong/sql-app-clock", "wrong/sql-release-any", "wrong/sql-early-now"]),
-    ("S3", "Polling locks against waiting ones: no herd if each watches its predecessor only.", "Not answered yet: it is a number of commands, "
-     "not a verdict.", [], []),
-    ("S4", "Consensus services count in terms and epochs, not clocks.", "Chubby's sessions and etcd's leases end by a clock as "
-     "well: one that nobody sets, and whose rate matters.", ["chubby/chubby-clock-jump", "debate/node-clock-jumps-etcd"],
-     ["chubby/chubby-clock-rate", "debate/node-clock-fast-etcd"]),
-    ("S5", "An ephemeral node goes when the session ends; detection is late by the heartbeat.", "Not answered yet: no ZooKeeper here.", [], []),
-    ("S6", "A create whose reply was lost must be looked up by its guid.", "Not answered yet: no ZooKeeper here.", [], []),
+    ("S3", "Polling locks against waiting ones: no herd if each watches its predecessor only.", "A number of commands, not a verdict: the nineteen "
+     "that come behind another look 19 times in vain where each watches its predecessor, 190 times where all are woken by any change.",
+     ["zookeeper/zookeeper-twenty-wait", "zookeeper/zookeeper-twenty-wait-herd"], []),
+    ("S4", "Consensus services count in terms and epochs, not clocks.", "The sessions of Chubby and ZooKeeper and the leases of "
+     "etcd end by a clock as well: one that nobody sets, and whose rate matters.",
+     ["chubby/chubby-clock-jump", "debate/node-clock-jumps-etcd", "debate/node-clock-jumps-zookeeper"],
+     ["chubby/chubby-clock-rate", "debate/node-clock-fast-etcd", "debate/node-clock-fast-zookeeper"]),
+    ("S5", "An ephemeral node goes when the session ends; detection is late by the heartbeat.", "True, late by the session's timeout: a closed connection ends "
+     "nothing, and a holder that only stood still has lost the lock before it hears of it.",
+     ["zookeeper/zookeeper-killed-holder", "zookeeper/zookeeper-connection-closed"], ["zookeeper/zookeeper-holder-paused"]),
+    ("S6", "A create whose reply was lost must be looked up by its guid.", "True; and what is found must be of the session that asks.", ["zookeeper/zookeeper-lost-reply"],
+     ["wrong/zookeeper-found-own"]),
     ("S7", "etcd: transaction, lease, revision, prefix, watch of the next smaller revision; renewal.", "It works as described, and a lease that is "
      "not watched is a lock that is lost untold. A leader that was paused may end leases that are kept alive.",
      ["etcd/etcd-alone", "etcd/etcd-leader-crash", "etcd/etcd-holder-paused-revision"],
@@ -113,7 +120,8 @@ SURVEY = ("The survey and notes", "A survey of distributed locks (SQL, Redis, Zo
     ("S10", "Speed: single Redis first, etcd between Redis and ZooKeeper.", "Not answered yet.", [], []),
     ("S11", "Bounded clock drift is not a safe assumption.", "An opinion on the world. What follows from it is shown.", ["clock-drift-within-allowance"], ["clock-drift-tenth"]),
     ("N1", "A node that hung during unlock: retry in the background for a while, then leave it to the ttl.", "True.", ["library/many-release-held"], ["wrong/release-ignores-error"]),
-    ("N2", "ZooKeeper needs no ttl: the session's end releases.", "Not answered yet: no ZooKeeper here.", [], []),
+    ("N2", "ZooKeeper needs no ttl: the session's end releases.", "The session has a timeout: a ttl by another name, kept up by pings.", ["zookeeper/zookeeper-killed-holder"],
+     ["zookeeper/zookeeper-holder-paused"]),
     ("N3", "Renewal by a watchdog stops with the process: a pause defeats it.", "True of extensions too: whoever asks for them stands still.",
      ["extend-in-time"], ["library/many-extend-outstays"]),
     ("N4", "A request taken for failed because it was late leads to locking twice.", "Not of a lock that cleans up on the same connection.", ["late-set", "lost-replies"], ["wrong/cleanup-acquired-only"]),
