@@ -114,6 +114,7 @@ static const char crowd[] =
 
 static const char two_on_sql[] = OTHER("{count: 1}", "{algorithm: sql, ttl: 10s}");
 static const char two_on_etcd[] = OTHER("{count: 3}", "{algorithm: etcd, ttl: 10s}");
+static const char two_on_zookeeper[] = OTHER("{count: 3}", "{algorithm: zookeeper, ttl: 10s}");
 static const char two_on_chubby[] = OTHER("{count: 5}", "{algorithm: chubby, ttl: 12s}");
 
 /* Runs of a core's second, the best of some rounds; tells the steps of one. */
@@ -150,7 +151,10 @@ static void bench_kinds(void)
     static const struct {
         const char *kind;
         const char *yaml;
-    } kinds[] = {{"sql", two_on_sql}, {"etcd", two_on_etcd}, {"chubby", two_on_chubby}};
+    } kinds[] = {{"sql", two_on_sql},
+                 {"etcd", two_on_etcd},
+                 {"zookeeper", two_on_zookeeper},
+                 {"chubby", two_on_chubby}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         double steps = 0;
         double runs = runs_per_second(kinds[i].yaml, &steps);
