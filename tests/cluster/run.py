@@ -510,9 +510,9 @@ class Corpus(Base):
         runs = [line for line in lines if line.get("world") == "real"]
         self.assertGreaterEqual(len(runs), len(SLICE))
         unmet = [(line["scenario"], line["status"], line.get("why")) for line in runs if line["status"] != "met"]
-        self.assertEqual((remote.returncode, unmet), (0, []), remote.stderr)
+        said = "".join(agent.said()[-2000:] for agent in self.agents)
+        self.assertEqual((remote.returncode, unmet), (0, []), remote.stderr + said)
         until(self.all_at_rest)
-
 
     def test_scenarios_of_other_servers_are_set_apart(self):
         """The corpus has them: it is what five containers run."""
@@ -578,6 +578,18 @@ class OrdersThatTakeLong(Base):
                     events = [json.loads(line) for line in file][1:]
                 held = [event for event in events if event.get("cause") == "agent" and event["numbers"][0] >= 1.2 * 10**9]
                 self.assertEqual([event["node"] for event in held], [1])
+
+    def test_who_waits_while_another_clock_is_looked_at_is_not_forgotten(self):
+        ways = [FarWay(agent, "time", 0.15) for agent in self.agents[1:]]
+        for way in ways:
+            self.addCleanup(way.close)
+        nodes = [f"agent: {name}" for name in (self.agents[0].name, ways[0].name, ways[1].name)]
+        path = os.path.join(self.folder, "slow.yaml")
+        with open(path, "w") as file:
+            file.write("version: 1\nname: slow\nlock: {algorithm: redlock, ttl: 2s}\nnodes: {count: 3}\nexpect: {exclusion: pass}\n")
+        done = self.run_it(path, cluster=cluster_file(self.folder, nodes))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr + self.agents[0].said())
+        until(self.all_at_rest)
 
     def test_longer_than_it_may_take_ends_the_run(self):
         done = self.run_far("crash", "crash", 2.5)

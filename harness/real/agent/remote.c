@@ -262,10 +262,11 @@ static struct result remote_greet(struct remote *remote, const struct cluster_se
     return RESULT_OK;
 }
 
-struct result remote_measure(struct remote *remote, uint32_t looks, struct text *why)
+struct result remote_measure(struct remote *remote, struct text *why)
 {
     struct order order = {.kind = ORDER_TIME};
-    for (uint32_t i = 0; i < looks; i++) {
+    int64_t until_ns = loop_now_ns() + REMOTE_LOOK_MS * NS_PER_MS;
+    for (int i = 0; i < REMOTE_LOOKS && (i == 0 || loop_now_ns() < until_ns); i++) {
         struct timespec wall;
         int64_t told[2];
         int64_t before_ns = loop_now_ns();
@@ -297,7 +298,7 @@ struct result remote_open(struct remote *remote, const struct remote_where *wher
     remote->heard_ns = loop_now_ns();
     (void)snprintf(attach.text, sizeof attach.text, "%s", where->name);
     TRY(remote_ask(remote, &attach, why));
-    return remote_measure(remote, REMOTE_LOOKS, why);
+    return remote_measure(remote, why);
 }
 
 void remote_close(struct remote *remote)

@@ -20,7 +20,12 @@
 #include "harness/real/agent/wire.h"
 #include "harness/real/node/site.h"
 
-enum { REMOTE_WHY_BYTES = 320, REMOTE_LOOKS = 60, REMOTE_LISTEN_MS = 150 };
+enum {
+    REMOTE_WHY_BYTES = 320,
+    REMOTE_LOOKS = 60,
+    REMOTE_LOOK_MS = 500, /* of looks at one clock: meanwhile no other agent hears of us */
+    REMOTE_LISTEN_MS = 150,
+};
 
 /* Its machine's clocks, beside ours: the look whose answer came back quickest. */
 struct remote_clock {
@@ -71,8 +76,9 @@ MUST_USE struct result remote_ask(struct remote *remote, const struct order *ord
 /* Take what came; say that we are here, where it is time; has it been silent for too long? */
 MUST_USE struct result remote_beat(struct remote *remote, struct text *why);
 
-/* Look at its clocks; keeps the best look. */
-MUST_USE struct result remote_measure(struct remote *remote, uint32_t looks, struct text *why);
+/* Look at its clocks, REMOTE_LOOKS times or as often as REMOTE_LOOK_MS allows; keeps the best look.
+ */
+MUST_USE struct result remote_measure(struct remote *remote, struct text *why);
 
 /* Fetch the end of a server's log into site->log_path. */
 MUST_USE struct result remote_log(struct site *site, struct text *why);

@@ -17,6 +17,22 @@ struct run_bare {
     char events[RUN_EVENTS_BYTES]; /* its notify-keyspace-events, to be put back */
 };
 
+static bool run_has_agent(const struct run *run, int32_t index)
+{
+    return run->remotes != NULL && !run->options->cluster->nodes[index].bare;
+}
+
+/* Tell the agents of the nodes from..to-1 that we are here. */
+static struct result agents_beat(struct run *run, int32_t from, int32_t to, struct text *why)
+{
+    for (int32_t i = from; i < to; i++) {
+        if (run_has_agent(run, i) && run->remotes[i].place != NULL) {
+            TRY(remote_beat(&run->remotes[i], why));
+        }
+    }
+    return RESULT_OK;
+}
+
 /* ---- where nodes are ------------------------------------------------------------------------- */
 
 struct result run_cluster_open(struct run *run, struct text *why)
@@ -44,13 +60,9 @@ struct result run_cluster_open(struct run *run, struct text *why)
         if (!node->bare) {
             TRY(remote_open(&run->remotes[i], &where, why));
         }
+        TRY(agents_beat(run, 0, i + 1, why)); /* the next one may take its time */
     }
     return RESULT_OK;
-}
-
-static bool run_has_agent(const struct run *run, int32_t index)
-{
-    return run->remotes != NULL && !run->options->cluster->nodes[index].bare;
 }
 
 const struct site_place *run_cluster_place(struct run *run, int32_t index, struct site_place *place)
@@ -225,7 +237,7 @@ static void finish_agent(struct run *run, int32_t node)
     char memory[WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
     remote->clock.bound_ns = INT64_MAX;
-    struct result done = remote_measure(remote, REMOTE_LOOKS, &why);
+    struct result done = remote_measure(remote, &why);
     if (!result_failed(done)) {
         done = remote_log(&run->nodes[node].site, &why);
     }
@@ -252,12 +264,15 @@ static void finish_agent(struct run *run, int32_t node)
 
 void run_cluster_finish(struct run *run)
 {
+    char memory[WHY_BYTES];
+    struct text ignored = text_over(memory, sizeof memory);
     for (int32_t i = 0; i < run->node_count; i++) {
         if (run->remotes == NULL || run->nodes[i].site.hand == NULL) {
             continue;
         }
         if (run_has_agent(run, i)) {
             finish_agent(run, i);
+            (void)agents_beat(run, i + 1, run->node_count, &ignored); /* each is asked below */
         } else {
             give_back(run, i);
         }
