@@ -1,6 +1,7 @@
 /* test_adapter.c: an adapter drives a client's program, and what it does wrong is named. */
 #include "harness/real/adapter/adapter.h"
 
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 #include "tests/real/links.h"
 
@@ -270,7 +271,7 @@ static void freeze_at(enum probe_point point)
         links_turn();
     }
     cr_assert_not(trial.failed, "%s", trial.why);
-    cr_assert_eq(process_state(adapter_pid(trial.adapter, 0)), 'T', "stopped when it is told");
+    cr_assert_eq(proc_state(adapter_pid(trial.adapter, 0)), 'T', "stopped when it is told");
 }
 
 static void thaw_and_finish(void)
@@ -337,7 +338,7 @@ Test(adapter, a_killed_client_is_gone_and_its_key_stays)
     freeze_at(PROBE_AFTER_GRANTED);
     int pid = adapter_pid(trial.adapter, 0);
     adapter_kill(trial.adapter, 0);
-    cr_assert_eq(process_state(pid), 0, "reaped");
+    cr_assert_eq(proc_state(pid), 0, "reaped");
     cr_assert(links_node_has("r0"));
 }
 

@@ -4,6 +4,7 @@
 #include "harness/real/process/clean.h"
 #include "harness/real/process/guard.h"
 #include "harness/real/process/loop.h"
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 #include "tests/real/place.h"
 
@@ -49,7 +50,7 @@ static pid_t told[3];
 static bool all_gone(void)
 {
     for (int i = 0; i < 3; i++) {
-        if (told[i] > 0 && process_state(told[i]) != 0) {
+        if (told[i] > 0 && proc_state(told[i]) != 0) {
             return false;
         }
     }
@@ -179,7 +180,7 @@ Test(guard, cleaning_leaves_a_living_run_alone, .init = start, .fini = end)
     clean_leftovers(place.path, &report);
     cr_assert_not(state_gone());
     for (int i = 0; i < 3; i++) {
-        cr_assert_neq(process_state(told[i]), 0);
+        cr_assert_neq(proc_state(told[i]), 0);
     }
     kill(run, SIGTERM);
     cr_assert(within_a_second(state_gone));
@@ -187,7 +188,7 @@ Test(guard, cleaning_leaves_a_living_run_alone, .init = start, .fini = end)
 
 static bool first_gone(void)
 {
-    return process_state(told[0]) == 0;
+    return proc_state(told[0]) == 0;
 }
 
 Test(guard, cleaning_ends_what_a_dead_run_left, .init = start, .fini = end)

@@ -2,6 +2,7 @@
 #include "harness/real/process/lateness.h"
 
 #include "base/duration.h"
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 #include "tests/real/story.h"
 
@@ -125,7 +126,7 @@ static void stop_at_grant(const struct history_event *event)
 
 static void stopper_run(pid_t run)
 {
-    while (process_state(run) != 'T') {
+    while (proc_state(run) != 'T') {
         (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
     }
     (void)nanosleep(&(struct timespec){.tv_sec = 2}, NULL);

@@ -3,6 +3,7 @@
 #include "base/duration.h"
 #include "harness/real/node/node.h"
 #include "harness/real/process/loop.h"
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 #include "tests/real/place.h"
 
@@ -167,7 +168,7 @@ Test(node, stands_still_while_it_is_frozen, .fini = node_gone)
 {
     node_make((struct node_options){.fsync = FSYNC_NONE});
     MUST(node_freeze(&node, &why));
-    cr_assert_eq(process_state(node.pid), 'T');
+    cr_assert_eq(proc_state(node.pid), 'T');
     struct admin admin = ADMIN_CLOSED;
     cr_assert_not(admin_look(&admin, node_address(&node)));
     int fd = admin.fd;

@@ -1,4 +1,5 @@
 /* test_process.c: child processes are started, stopped and reaped as promised. */
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 
 #include <criterion/criterion.h>
@@ -41,11 +42,11 @@ Test(process, is_stopped_when_freeze_returns, .init = start)
     cr_assert_not(result_failed(process_start(&spec, &pid, &why)));
     for (int i = 0; i < 20; i++) {
         cr_assert_not(result_failed(process_freeze(pid, &why)));
-        cr_assert_eq(process_state(pid), 'T');
+        cr_assert_eq(proc_state(pid), 'T');
         process_thaw(pid);
     }
     process_kill(pid);
-    cr_assert_eq(process_state(pid), 0);
+    cr_assert_eq(proc_state(pid), 0);
 }
 
 Test(process, freezing_a_dead_one_is_an_error, .init = start)
@@ -54,7 +55,7 @@ Test(process, freezing_a_dead_one_is_an_error, .init = start)
     struct process_spec spec = spec_of(words);
     pid_t pid;
     cr_assert_not(result_failed(process_start(&spec, &pid, &why)));
-    while (process_state(pid) != 'Z') {
+    while (proc_state(pid) != 'Z') {
     }
     cr_assert_eq(process_freeze(pid, &why).code, ERROR_ENVIRONMENT);
     process_kill(pid);

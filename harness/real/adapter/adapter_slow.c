@@ -1,6 +1,7 @@
 /* adapter_slow.c: programs that are given a processor now and then only. */
 #include "harness/real/adapter/adapter_inner.h"
 
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 
 int64_t adapter_slow_late_ns(struct adapter_client *client)
@@ -19,7 +20,7 @@ int64_t adapter_slow_late_ns(struct adapter_client *client)
 void adapter_slow_turn(struct adapter_client *client, int64_t now_ns)
 {
     if (client->slow_stands) {
-        client->slow_stops += process_state(client->pid) == 'T' ? 1 : 0;
+        client->slow_stops += proc_state(client->pid) == 'T' ? 1 : 0;
         client->slow_stands = false;
         process_thaw_group(client->pid);
         client->slow_next_ns = now_ns + ADAPTER_SLOW_RUNS_MS * NS_PER_MS;
@@ -45,7 +46,7 @@ void adapter_slow(struct adapter *adapter, int32_t index, int64_t slow_ns, int64
     client->slow_jitter_ns = jitter_ns;
     client->slow_next_ns = slow_ns > 0 ? loop_now_ns() : TIME_NEVER;
     if (slow_ns == 0 && client->slow_stands) {
-        client->slow_stops += process_state(client->pid) == 'T' ? 1 : 0;
+        client->slow_stops += proc_state(client->pid) == 'T' ? 1 : 0;
         client->slow_stands = false;
         process_thaw_group(client->pid);
     }

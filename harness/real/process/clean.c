@@ -2,46 +2,16 @@
 #include "harness/real/process/clean.h"
 
 #include "harness/real/process/guard.h"
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { CLEAN_ENVIRONMENT_BYTES = 1 << 18 };
-
-/* The run directory that a process's environment names; false if it names none. */
-static bool clean_run_of(const char *pid, char *run, size_t run_bytes)
-{
-    static char environment[CLEAN_ENVIRONMENT_BYTES];
-    char path[300];
-    size_t filled = 0;
-    size_t name_bytes = sizeof PROCESS_RUN_VARIABLE; /* with the = that follows it */
-    (void)snprintf(path, sizeof path, "/proc/%s/environ", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    ssize_t bytes;
-    while (filled < sizeof environment - 1 &&
-           (bytes = read(fd, environment + filled, sizeof environment - 1 - filled)) > 0) {
-        filled += (size_t)bytes;
-    }
-    (void)close(fd);
-    environment[filled] = 0;
-    for (size_t at = 0; at < filled; at += strlen(environment + at) + 1) {
-        if (strncmp(environment + at, PROCESS_RUN_VARIABLE "=", name_bytes) == 0) {
-            (void)snprintf(run, run_bytes, "%s", environment + at + name_bytes);
-            return true;
-        }
-    }
-    return false;
-}
 
 static void clean_run(const char *run, struct clean_report *report)
 {
@@ -90,7 +60,8 @@ void clean_leftovers(const char *root, struct clean_report *report)
     struct dirent *entry;
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
         char run[GUARD_PATH_BYTES];
-        if (strtol(entry->d_name, NULL, 10) > 1 && clean_run_of(entry->d_name, run, sizeof run)) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid > 1 && proc_variable(pid, PROCESS_RUN_VARIABLE, run, sizeof run)) {
             clean_run(run, report);
         }
     }

@@ -4,14 +4,11 @@
 #include "base/assert.h"
 #include "base/duration.h"
 #include "harness/real/process/loop.h"
+#include "harness/real/process/proc.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,15 +19,12 @@ struct family {
     pid_t pids[FAMILY_MAX]; /* parents before their children */
 };
 
-static void family_take(struct family *family, const char *path)
+/* A child belongs to the thread that started it. */
+static void family_take_children(pid_t thread, void *data)
 {
+    struct family *family = data;
     char line[FAMILY_LINE_BYTES];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd >= 0 ? read(fd, line, sizeof line - 1) : 0;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    line[bytes > 0 ? bytes : 0] = '\0';
+    (void)proc_read_thread(thread, "children", line, sizeof line);
     for (char *next = line; *next != '\0' && family->count < FAMILY_MAX;) {
         pid_t child = (pid_t)strtol(next, &next, 10);
         if (child > 0) {
@@ -40,31 +34,12 @@ static void family_take(struct family *family, const char *path)
     }
 }
 
-/* A child belongs to the thread that started it. */
-static void family_take_children(struct family *family, pid_t pid)
-{
-    char path[300];
-    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *threads = opendir(path);
-    struct dirent *thread = threads != NULL ? readdir(threads) : NULL;
-    for (; thread != NULL; thread = readdir(threads)) {
-        if (thread->d_name[0] != '.') {
-            (void)snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid,
-                           thread->d_name);
-            family_take(family, path);
-        }
-    }
-    if (threads != NULL) {
-        (void)closedir(threads);
-    }
-}
-
 static void family_find(struct family *family, pid_t pid)
 {
     family->count = 0;
     family->pids[family->count++] = pid;
     for (size_t i = 0; i < family->count; i++) {
-        family_take_children(family, family->pids[i]);
+        (void)proc_threads(family->pids[i], family_take_children, family);
     }
 }
 
@@ -81,7 +56,7 @@ static bool family_stands(const struct family *family)
 {
     bool stands = true;
     for (size_t i = 1; i < family->count; i++) {
-        char state = process_state(family->pids[i]);
+        char state = proc_state(family->pids[i]);
         if (state == 'R' || state == 'S' || state == 'D') {
             (void)kill(family->pids[i], SIGSTOP);
             stands = false;

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/duration.h"
 #include "harness/real/process/loop.h"
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 
 #include <dirent.h>
@@ -24,7 +25,6 @@
 #include <unistd.h>
 
 enum {
-    GUARD_ENVIRONMENT_BYTES = 1 << 18,
     GUARD_ROUNDS_MAX = 50,
     GUARD_PATIENCE_MS = 500, /* for a run that cleans up by itself */
     GUARD_TREE_FDS = 16,
@@ -50,56 +50,16 @@ void guard_remove_tree(const char *path)
     (void)nftw(path, guard_remove_one, GUARD_TREE_FDS, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Field `number` (from 1) of /proc/PID/stat, one behind the name; 0 if there is no process. */
-static long long guard_stat_field(pid_t pid, int number)
+/* Does its environment name this run? Its zombie has none to clean up. */
+static bool guard_belongs(pid_t pid, const char *run_directory)
 {
-    char path[64];
-    char line[1024];
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return 0;
-    }
-    ssize_t bytes = read(fd, line, sizeof line - 1);
-    (void)close(fd);
-    line[bytes > 0 ? bytes : 0] = 0;
-    const char *at = strrchr(line, ')');
-    for (int i = 2; at != NULL && i < number; i++) {
-        at = strchr(at + 1, ' ');
-    }
-    return at != NULL ? strtoll(at + 1, NULL, 10) : 0;
+    char run[GUARD_PATH_BYTES];
+    return proc_variable(pid, PROCESS_RUN_VARIABLE, run, sizeof run) &&
+           strcmp(run, run_directory) == 0 && proc_state(pid) != 'Z';
 }
 
-enum { GUARD_FIELD_PARENT = 4, GUARD_FIELD_START = 22 };
-
-/* Does /proc/PID/environ hold exactly this "NAME=value"? */
-static bool guard_environment_has(pid_t pid, const char *wanted)
-{
-    static char environment[GUARD_ENVIRONMENT_BYTES];
-    char path[64];
-    size_t filled = 0;
-    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    ssize_t bytes;
-    while (filled < sizeof environment - 1 &&
-           (bytes = read(fd, environment + filled, sizeof environment - 1 - filled)) > 0) {
-        filled += (size_t)bytes;
-    }
-    (void)close(fd);
-    environment[filled] = 0;
-    for (size_t at = 0; at < filled; at += strlen(environment + at) + 1) {
-        if (strcmp(environment + at, wanted) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* SIGKILL whoever is in /proc and fits: a child of `parent`, or with `wanted` in its environment */
-static int guard_kill_round(pid_t parent, const char *wanted, pid_t spared)
+/* SIGKILL whoever is in /proc and fits: of this run, or, where none is given, a child of ours. */
+static int guard_kill_round(const char *run_directory, pid_t spared)
 {
     int killed = 0;
     DIR *proc = opendir("/proc");
@@ -112,8 +72,8 @@ static int guard_kill_round(pid_t parent, const char *wanted, pid_t spared)
         if (pid <= 1 || pid == spared || pid == getpid()) {
             continue;
         }
-        bool fits = wanted != NULL ? guard_environment_has(pid, wanted) && process_state(pid) != 'Z'
-                                   : guard_stat_field(pid, GUARD_FIELD_PARENT) == parent;
+        bool fits = run_directory != NULL ? guard_belongs(pid, run_directory)
+                                          : proc_field(pid, PROC_FIELD_PARENT) == getpid();
         if (fits) {
             (void)kill(pid, SIGKILL);
             killed++;
@@ -125,14 +85,12 @@ static int guard_kill_round(pid_t parent, const char *wanted, pid_t spared)
 
 int guard_kill_by_environment(const char *run_directory)
 {
-    char wanted[GUARD_PATH_BYTES + 32];
-    (void)snprintf(wanted, sizeof wanted, "%s=%s", PROCESS_RUN_VARIABLE, run_directory);
-    int first = guard_kill_round(0, wanted, 0);
+    int first = guard_kill_round(run_directory, 0);
     /* Until a round finds nobody: a process may have forked while it was looked for. */
     int found = first;
     for (int i = 0; i < GUARD_ROUNDS_MAX && found > 0; i++) {
         guard_nap();
-        found = guard_kill_round(0, wanted, 0);
+        found = guard_kill_round(run_directory, 0);
     }
     return first;
 }
@@ -141,7 +99,7 @@ int guard_kill_by_environment(const char *run_directory)
 static void guard_kill_descendants(pid_t spared)
 {
     for (int i = 0; i < GUARD_ROUNDS_MAX; i++) {
-        int found = guard_kill_round(getpid(), NULL, spared);
+        int found = guard_kill_round(NULL, spared);
         pid_t reaped;
         while ((reaped = waitpid(-1, NULL, WNOHANG)) > 0) {
         }
@@ -170,8 +128,7 @@ bool guard_owner_alive(const char *run_directory)
     bool read = fscanf(file, "%d %lld", &pid, &start) == 2;
     (void)fclose(file);
     /* The start time tells a process from a later one that was given the same number. */
-    return read && pid > 1 && process_state(pid) != 'Z' &&
-           guard_stat_field(pid, GUARD_FIELD_START) == start;
+    return read && pid > 1 && proc_state(pid) != 'Z' && proc_field(pid, PROC_FIELD_START) == start;
 }
 
 static struct result guard_write_owner(const struct guard *guard, struct text *why)
@@ -180,7 +137,7 @@ static struct result guard_write_owner(const struct guard *guard, struct text *w
     guard_owner_path(guard->run_directory, path, sizeof path);
     FILE *file = fopen(path, "we");
     bool written = file != NULL && fprintf(file, "%d %lld\n", (int)getpid(),
-                                           guard_stat_field(getpid(), GUARD_FIELD_START)) > 0;
+                                           proc_field(getpid(), PROC_FIELD_START)) > 0;
     if (file != NULL && fclose(file) != 0) {
         written = false;
     }

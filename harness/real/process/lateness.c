@@ -3,10 +3,9 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "harness/real/process/proc.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +14,7 @@
 enum {
     STEP_LEAST_NS = 2000000, /* less than this a clock is not set, but led back slowly */
     APART_NS = 200000,
+    SCHEDSTAT_BYTES = 96,
     READ_TRIES = 3,
 };
 
@@ -72,23 +72,10 @@ static int64_t clock_read(clockid_t clock)
 }
 
 /* The second number of a schedstat: how long a thread was ready and had no processor. */
-static int64_t schedstat_read(int fd)
+static int64_t schedstat_of(const char *line)
 {
-    char line[96];
-    ssize_t bytes = fd >= 0 ? pread(fd, line, sizeof line - 1, 0) : -1;
-    line[bytes > 0 ? bytes : 0] = '\0';
     const char *second = strchr(line, ' ');
     return second != NULL ? strtoll(second, NULL, 10) : -1;
-}
-
-static int64_t schedstat_waited(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int64_t waited_ns = schedstat_read(fd);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return waited_ns;
 }
 
 /* Our own is asked a thousand times a second: it stays open, in each process that asks. */
@@ -100,7 +87,10 @@ static int64_t schedstat_own(void)
         pid = getpid();
         fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
     }
-    return schedstat_read(fd);
+    char line[SCHEDSTAT_BYTES];
+    ssize_t bytes = fd >= 0 ? pread(fd, line, sizeof line - 1, 0) : -1;
+    line[bytes > 0 ? bytes : 0] = '\0';
+    return schedstat_of(line);
 }
 
 void lateness_read(struct lateness_clocks *clocks)
@@ -119,27 +109,21 @@ void lateness_read(struct lateness_clocks *clocks)
 
 int64_t lateness_waited_main(pid_t pid)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
-    return schedstat_waited(path);
+    char line[SCHEDSTAT_BYTES];
+    (void)proc_read(pid, "schedstat", line, sizeof line);
+    return schedstat_of(line);
+}
+
+static void add_waited(pid_t thread, void *data)
+{
+    char line[SCHEDSTAT_BYTES];
+    (void)proc_read_thread(thread, "schedstat", line, sizeof line);
+    int64_t waited_ns = schedstat_of(line);
+    *(int64_t *)data += waited_ns > 0 ? waited_ns : 0;
 }
 
 int64_t lateness_waited(pid_t pid)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *threads = opendir(path);
     int64_t sum_ns = 0;
-    if (threads == NULL) {
-        return -1;
-    }
-    for (struct dirent *thread = readdir(threads); thread != NULL; thread = readdir(threads)) {
-        char name[96];
-        (void)snprintf(name, sizeof name, "/proc/%d/task/%.20s/schedstat", (int)pid,
-                       thread->d_name);
-        int64_t waited_ns = thread->d_name[0] != '.' ? schedstat_waited(name) : 0;
-        sum_ns += waited_ns > 0 ? waited_ns : 0;
-    }
-    (void)closedir(threads);
-    return sum_ns;
+    return proc_threads(pid, add_waited, &sum_ns) ? sum_ns : -1;
 }

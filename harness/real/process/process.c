@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/foreign.h"
 #include "harness/real/process/loop.h"
+#include "harness/real/process/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -218,17 +219,12 @@ struct result process_freeze(pid_t pid, struct text *why)
 /* Do the processes that this one started stand still? (What those started stops with them.) */
 static bool process_children_stand(pid_t pid)
 {
-    char path[80];
     char line[1024];
     bool stand = true;
-    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd >= 0 ? read(fd, line, sizeof line - 1) : 0;
-    process_close(fd);
-    line[bytes > 0 ? bytes : 0] = '\0';
+    (void)proc_read_thread(pid, "children", line, sizeof line);
     for (char *next = line; *next != '\0';) {
         pid_t child = (pid_t)strtol(next, &next, 10);
-        char state = child > 0 ? process_state(child) : 0;
+        char state = child > 0 ? proc_state(child) : 0;
         bool moves = state == 'R' || state == 'S' || state == 'D';
         stand = stand && !(moves && getpgid(child) == getpgid(pid));
         next += *next == ' ' ? 1 : 0;
@@ -276,23 +272,6 @@ void process_kill(pid_t pid)
 bool process_ended(pid_t pid, int *status)
 {
     return pid > 0 && waitpid(pid, status, WNOHANG) == pid;
-}
-
-char process_state(pid_t pid)
-{
-    char path[64];
-    char line[512];
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return 0;
-    }
-    ssize_t bytes = read(fd, line, sizeof line - 1);
-    (void)close(fd);
-    line[bytes > 0 ? bytes : 0] = 0;
-    /* The name stands in parentheses and may hold any byte: the state follows the last one. */
-    const char *behind = strrchr(line, ')');
-    return behind != NULL && behind[1] == ' ' ? behind[2] : 0;
 }
 
 /* Where the last PROCESS_LOG_LINES lines begin; whole ones, if there is room. */

@@ -71,9 +71,6 @@ void process_kill(pid_t pid);
 /* Reap it if it has ended. Gives true and the wait status then. */
 bool process_ended(pid_t pid, int *status);
 
-/* The state letter of /proc/PID/stat: 'R', 'S', 'T', 'Z', or 0 when there is no such process. */
-char process_state(pid_t pid);
-
 /* Add "exit code 1" or "signal 9 (Killed)" and the last lines of its log to `text`. */
 void process_explain(int status, const char *log_path, struct text *text);
 

@@ -3,9 +3,9 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -177,34 +177,27 @@ static bool vdso_find(struct vdso *vdso)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Is a thread of the stopped process in the middle of those pages? Its last number tells. */
+struct vdso_look {
+    const struct vdso *vdso;
+    bool entered;
+};
+
+/* Is this thread in the middle of those pages? The last number tells. */
+static void vdso_look_at(pid_t thread, void *data)
+{
+    struct vdso_look *look = data;
+    char line[256];
+    (void)proc_read_thread(thread, "syscall", line, sizeof line);
+    const char *last = strrchr(line, ' ');
+    uint64_t at = last != NULL ? strtoull(last, NULL, 16) : look->vdso->begin;
+    look->entered = look->entered || (at >= look->vdso->begin && at < look->vdso->end);
+}
+
+/* Is a thread of the stopped process there? */
 static bool vdso_is_entered(const struct vdso *vdso)
 {
-    char path[VDSO_PATH_BYTES];
-    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)vdso->pid);
-    DIR *threads = opendir(path);
-    bool entered = threads == NULL;
-    for (struct dirent *thread = entered ? NULL : readdir(threads); thread != NULL;
-         thread = readdir(threads)) {
-        char line[256] = "";
-        if (thread->d_name[0] == '.') {
-            continue;
-        }
-        (void)snprintf(path, sizeof path, "/proc/%d/task/%.20s/syscall", (int)vdso->pid,
-                       thread->d_name);
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t bytes = fd >= 0 ? read(fd, line, sizeof line - 1) : 0;
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        const char *last = bytes > 0 ? strrchr(line, ' ') : NULL;
-        uint64_t at = last != NULL ? strtoull(last, NULL, 16) : vdso->begin;
-        entered = entered || (at >= vdso->begin && at < vdso->end);
-    }
-    if (threads != NULL) {
-        (void)closedir(threads);
-    }
-    return entered;
+    struct vdso_look look = {.vdso = vdso};
+    return !proc_threads(vdso->pid, vdso_look_at, &look) || look.entered;
 }
 
 /*
@@ -213,7 +206,7 @@ static bool vdso_is_entered(const struct vdso *vdso)
  */
 static struct result vdso_stop(const struct vdso *vdso, bool *stood, struct text *why)
 {
-    *stood = process_state(vdso->pid) == 'T';
+    *stood = proc_state(vdso->pid) == 'T';
     for (int i = 0; i < VDSO_TRIES && !*stood; i++) {
         TRY(process_freeze(vdso->pid, why));
         if (!vdso_is_entered(vdso)) {

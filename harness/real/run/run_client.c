@@ -2,6 +2,7 @@
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 
 #include <errno.h>
@@ -102,7 +103,7 @@ static void run_client_died(struct run_client *client)
     int status = 0;
     (void)snprintf(log_path, sizeof log_path, "%s/clients.log", run->guard.run_directory);
     text_add(&text, "client %d ended by itself: ", client->index + 1);
-    while (!process_ended(client->pid, &status) && process_state(client->pid) != 0) {
+    while (!process_ended(client->pid, &status) && proc_state(client->pid) != 0) {
         (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
     }
     process_explain(status, log_path, &text);

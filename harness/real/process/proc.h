@@ -1,0 +1,33 @@
+/*
+ * proc.h: what /proc says of a process. One that is not there, or not ours to look at, says
+ * nothing: no call fails.
+ */
+#ifndef HARNESS_REAL_PROC_H
+#define HARNESS_REAL_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Fields of /proc/PID/stat that are numbers, as proc(5) counts them. */
+enum proc_field { PROC_FIELD_PARENT = 4, PROC_FIELD_START = 22 };
+
+/* /proc/PID/`file` into `bytes`, cut to `room` - 1 and ended with a 0. Gives how many there are. */
+size_t proc_read(pid_t pid, const char *file, char *bytes, size_t room);
+
+/* The letter of its state: 'R', 'S', 'D', 'T', 'Z', ..., or 0. */
+char proc_state(pid_t pid);
+
+/* A field that is a number, or 0. */
+long long proc_field(pid_t pid, enum proc_field field);
+
+/* The variable `name` of the environment that it was started with; false: it has none. */
+bool proc_variable(pid_t pid, const char *name, char *value, size_t value_bytes);
+
+/* The same of one thread: /proc/PID/task/TID/`file`. A process's first thread has its number. */
+size_t proc_read_thread(pid_t thread, const char *file, char *bytes, size_t room);
+
+/* Call `each` for every thread of it. False: there is no such process. */
+bool proc_threads(pid_t pid, void (*each)(pid_t thread, void *data), void *data);
+
+#endif
