@@ -10,7 +10,7 @@ static void drop_optional(struct frontier *frontier, uint32_t due)
 {
     const struct operation *operations = frontier->whole->operations;
     int64_t earliest = operations[frontier->slot_operation[due]].returned;
-    for (uint32_t pass = 0; pass < 2 && frontier->optional; pass++) {
+    for (uint32_t pass = 0; pass < 2 && frontier->optional && !frontier->clocked; pass++) {
         for (uint32_t w = 0; w < frontier->slot_words; w++) {
             uint64_t used = frontier->slots_used[w];
             for (; used != 0; used &= used - 1) {
@@ -107,49 +107,42 @@ static void settle_one(struct frontier *frontier, uint32_t at, uint32_t due, con
     }
 }
 
-/* Enough was looked at: what was found first took the fewest detours. */
-static bool is_enough(const struct frontier *frontier, uint32_t looked_at)
+struct config *frontier_next_open(struct frontier *frontier, uint32_t *first_open)
 {
     uint64_t width = frontier->width;
-    return (looked_at > 4 * width && frontier->next.count >= width) || looked_at > 64 * width ||
-           frontier->budget == 0;
+    while (*first_open < frontier->now.count && !frontier->exhausted) {
+        struct config *config = config_at(&frontier->now, (*first_open)++);
+        if (config->life != CONFIG_OPEN) {
+            continue;
+        }
+        /* What was found first took the fewest detours. */
+        uint64_t looked_at = *first_open;
+        bool enough = (looked_at > 4 * width && frontier->next.count >= width) ||
+                      looked_at > 64 * width || frontier->budget == 0;
+        if (enough) {
+            frontier->narrowed = true;
+            return NULL;
+        }
+        config->life = CONFIG_EXPANDED;
+        look_at_clock(frontier);
+        return config;
+    }
+    return NULL;
 }
 
-/* The operation in `due` returns: keep what follows from placing it by now. */
-static void settle_return(struct frontier *frontier, uint32_t due)
+void frontier_open(struct frontier *frontier, int64_t position)
 {
-    uint32_t first_open = 0;
-    uint64_t *kept = frontier->kept;
-    frontier->position = frontier->whole->operations[frontier->slot_operation[due]].returned;
-    frontier->rules.due = frontier->position;
+    frontier->position = frontier->rules.due = position;
     config_set_clear(&frontier->next);
     for (uint32_t i = 0; i < frontier->now.count; i++) {
         struct config *config = config_at(&frontier->now, i);
         config->life = config->life == CONFIG_DEAD ? CONFIG_DEAD : CONFIG_OPEN;
     }
-    /* What is seen while nothing changes is kept as it is; the set of slots is that of afterwards.
-     */
-    memcpy(kept, frontier->slots_used, frontier->slot_words * sizeof *kept);
-    drop_optional(frontier, due);
-    for (uint32_t w = 0; w < frontier->slot_words; w++) {
-        uint64_t after = frontier->slots_used[w];
-        frontier->slots_used[w] = kept[w];
-        kept[w] = after;
-    }
-    kept[due / 64] &= ~((uint64_t)1 << (due % 64));
-    while (first_open < frontier->now.count && !frontier->exhausted) {
-        uint32_t at = first_open++;
-        struct config *config = config_at(&frontier->now, at);
-        if (config->life == CONFIG_OPEN) {
-            if (is_enough(frontier, first_open)) {
-                frontier->narrowed = true;
-                break;
-            }
-            config->life = CONFIG_EXPANDED;
-            look_at_clock(frontier);
-            settle_one(frontier, at, due, kept, &first_open);
-        }
-    }
+}
+
+void frontier_close(struct frontier *frontier)
+{
+    const uint64_t *kept = frontier->kept;
     memcpy(frontier->slots_used, kept, frontier->slot_words * sizeof *kept);
     for (uint32_t w = 0; w < frontier->slot_words; w++) {
         frontier->loose[w] &= kept[w];
@@ -162,6 +155,28 @@ static void settle_return(struct frontier *frontier, uint32_t due)
         config_set_narrow(&frontier->now, frontier->width)) {
         frontier->narrowed = true;
     }
+}
+
+/* The operation in `due` returns: keep what follows from placing it by now. */
+static void settle_return(struct frontier *frontier, uint32_t due)
+{
+    uint32_t first_open = 0;
+    uint64_t *kept = frontier->kept;
+    frontier_open(frontier, in_slot(frontier, due)->returned);
+    /* What is seen while nothing changes is kept as it is; the set of slots is that of afterwards.
+     */
+    memcpy(kept, frontier->slots_used, frontier->slot_words * sizeof *kept);
+    drop_optional(frontier, due);
+    for (uint32_t w = 0; w < frontier->slot_words; w++) {
+        uint64_t after = frontier->slots_used[w];
+        frontier->slots_used[w] = kept[w];
+        kept[w] = after;
+    }
+    kept[due / 64] &= ~((uint64_t)1 << (due % 64));
+    while (frontier_next_open(frontier, &first_open) != NULL) {
+        settle_one(frontier, first_open - 1, due, kept, &first_open);
+    }
+    frontier_close(frontier);
 }
 
 /* What he holds is held by a ghost from now on, or by nobody if nobody can see it. Returns how many
@@ -285,7 +300,13 @@ bool frontier_advance(struct frontier *frontier)
     }
     uint32_t due = frontier->by_return[frontier->next_return];
     int64_t returned = whole->operations[due].returned;
-    if (frontier->call < whole->count && whole->operations[frontier->call].called < returned) {
+    bool calls =
+        frontier->call < whole->count && whole->operations[frontier->call].called < returned;
+    if (frontier->clocked &&
+        frontier_pass_end(frontier, calls ? whole->operations[frontier->call].called : returned)) {
+        return true;
+    }
+    if (calls) {
         frontier->ghost_called = whole->operations[frontier->call].called;
         uint32_t operation = (uint32_t)frontier->call++;
         if (is_counted(frontier, &whole->operations[operation])) {

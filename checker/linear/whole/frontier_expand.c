@@ -75,19 +75,15 @@ static bool let_happen(struct frontier *frontier, uint32_t at, enum operation_ki
     return true;
 }
 
-/* What was seen happens first, though it costs time; so does a lease that will be over. */
+/* What was seen happens first, though it costs time. */
 static void let_see(struct frontier *frontier, uint32_t at, uint32_t due, uint32_t *first_open)
 {
-    bool leased = frontier->rules.options->model == LINEAR_LEASE;
     for (uint32_t w = 0; w < frontier->slot_words; w++) {
         uint64_t open = frontier->slots_used[w] & ~config_at(&frontier->now, at)->words[w];
         for (; open != 0; open &= open - 1) {
             uint32_t slot = 64 * w + (uint32_t)__builtin_ctzll(open);
             const struct operation *seen = in_slot(frontier, slot);
-            bool takes = seen->kind == OPERATION_TAKE || seen->kind == OPERATION_MAYBE_TAKE;
-            bool ends = leased && takes && seen->until < frontier->position;
-            if (slot != due && (ends || operation_is_observer(seen)) &&
-                frontier_try(frontier, at, slot)) {
+            if (slot != due && operation_is_observer(seen) && frontier_try(frontier, at, slot)) {
                 frontier_put(frontier, &frontier->now, first_open);
             }
         }
@@ -255,7 +251,9 @@ static void expand_lazy(struct frontier *frontier, uint32_t at, uint32_t due, ui
 
 void frontier_expand(struct frontier *frontier, uint32_t at, uint32_t due, uint32_t *first_open)
 {
-    if (frontier->way == FRONTIER_LAZY) {
+    if (frontier->way == FRONTIER_LAZY && due == NO_SLOT) {
+        clear_way(frontier, at, HOLDER_NOBODY, first_open);
+    } else if (frontier->way == FRONTIER_LAZY) {
         expand_lazy(frontier, at, due, first_open);
     } else {
         expand_full(frontier, at, due, first_open);

@@ -14,6 +14,7 @@
  *     frontier_expand.c  what can happen before what is due: everything, or what is in its way
  *     frontier_moves.c   one thing happens in one configuration
  *     frontier_late.c    holds of no length
+ *     frontier_clock.c   promised ends, each as an event of its own
  *     frontier_plan.c    what is known before: owners, sizes, when unknown operations were called
  *     frontier_order.c   the legal order of a pass
  */
@@ -92,9 +93,13 @@ struct frontier {
     bool nests;             /* how long a hold lasts can be seen, or it keeps its fence */
     bool optional;          /* unknown acquires have slots of their own: their leases end */
     bool early;             /* some promise was over before it arrived */
-    int64_t position;       /* of the return at hand */
-    bool exhausted;         /* a limit is reached */
-    uint32_t steps;         /* since the clock was looked at */
+    bool clocked;           /* promised ends are gone through in order (frontier_clock.c) */
+    uint32_t *by_until;     /* acquires, by their promised ends */
+    size_t until_count, next_until;
+    uint64_t *ending; /* slots of those whose promise ends now */
+    int64_t position; /* of the return at hand */
+    bool exhausted;   /* a limit is reached */
+    uint32_t steps;   /* since the clock was looked at */
 };
 
 /*
@@ -165,6 +170,17 @@ void frontier_prepare(struct frontier *frontier);
 /* Go through one more event; false at the end, and where no configuration is left. */
 bool frontier_advance(struct frontier *frontier);
 
+/* All of `now` is to be expanded, by `position`; the next of them, which stands before
+ * *first_open, or NULL; then `next` and the slots of `kept` are what is left. */
+void frontier_open(struct frontier *frontier, int64_t position);
+struct config *frontier_next_open(struct frontier *frontier, uint32_t *first_open);
+void frontier_close(struct frontier *frontier);
+
+/* frontier_clock.c: list the promised ends; go through those before `position`, one a call; false
+ * if there is none. */
+void frontier_list_ends(struct frontier *frontier);
+bool frontier_pass_end(struct frontier *frontier, int64_t position);
+
 /* Stand before the first event again, without a configuration. */
 void frontier_restart(struct frontier *frontier);
 
@@ -196,7 +212,10 @@ bool frontier_try_ghost(struct frontier *frontier, uint32_t at, uint32_t ghost,
                         enum unknown_kind kind);
 /* Place every pending observer that the state satisfies: it can only be in the way later. */
 void frontier_absorb(struct frontier *frontier, struct config *config);
-/* Place the pending operation in `slot`; false if the state does not allow it. */
+/* The pending operation in `slot` happens in `config`; false, and nothing changed, if the state
+ * does not allow it. */
+bool frontier_happen(struct frontier *frontier, struct config *config, uint32_t slot);
+/* The same in a copy of the configuration `at`, if no smaller fence waits. */
 bool frontier_try(struct frontier *frontier, uint32_t at, uint32_t slot);
 /* The lease at hand ends by itself. */
 bool frontier_try_expire(struct frontier *frontier, uint32_t at);
@@ -204,7 +223,8 @@ bool frontier_try_expire(struct frontier *frontier, uint32_t at);
 bool frontier_try_vanish(struct frontier *frontier, uint32_t at);
 /* What is due can have been a hold of no length, when there was room. */
 bool frontier_try_late(struct frontier *frontier, uint32_t at, uint32_t slot);
-/* Put everything that can happen before `due` behind the configuration `at` of `now`. */
+/* Put everything that can happen before `due` behind the configuration `at` of `now`; NO_SLOT:
+ * nothing is due, and laziness only makes room. */
 void frontier_expand(struct frontier *frontier, uint32_t at, uint32_t due, uint32_t *first_open);
 /* Put the scratch configuration into `set`. An item that is new or better is still to expand. */
 void frontier_put(struct frontier *frontier, struct config_set *set, uint32_t *first_open);

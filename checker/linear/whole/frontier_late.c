@@ -89,6 +89,13 @@ static void late_seen(const struct frontier *frontier, struct config *config, ui
     }
 }
 
+/* The room came when the promise was over. Room is remembered as the position behind a moment's
+ * calls: at the very moment of its end a lease can be seen. */
+static bool is_behind(const struct config *config, int64_t promised)
+{
+    return promised < config->free_at - 1;
+}
+
 /* How a hold of no length ended. */
 enum late_end { LATE_NEVER, LATE_FREED, LATE_EXPIRED };
 
@@ -99,10 +106,10 @@ static enum late_end late_end(struct frontier *frontier, struct config *config,
         return LATE_FREED;
     }
     if (promised <= config->free_at && frontier->rules.options->model == LINEAR_LEASE) {
-        /* Nobody sees a lease that is over. */
-        return due->kind == OPERATION_SEEN_OWNER
-                   ? LATE_NEVER
-                   : LATE_EXPIRED; /* a release can say nothing from now on, so none is wasted */
+        /* Nobody sees a lease that is over; a release can say nothing from now on, so none is
+         * wasted. */
+        bool never = due->kind == OPERATION_SEEN_OWNER && is_behind(config, promised);
+        return never ? LATE_NEVER : LATE_EXPIRED;
     }
     if (promised <= config->free_at && frontier_find(frontier, config, OPERATION_FREE,
                                                      due->identity, config->free_at) == NO_SLOT) {
@@ -135,7 +142,7 @@ bool frontier_try_late(struct frontier *frontier, uint32_t at, uint32_t slot)
     }
     enum late_end end = late_end(frontier, config, due, promised);
     bool silent = frontier->rules.options->model == LINEAR_LEASE_REFRESHED;
-    bool over = frontier->rules.options->model == LINEAR_LEASE && promised < config->free_at;
+    bool over = frontier->rules.options->model == LINEAR_LEASE && is_behind(config, promised);
     if (!over && (end == LATE_FREED || silent)) {
         late_seen(frontier, config, due->identity, end == LATE_FREED);
     }

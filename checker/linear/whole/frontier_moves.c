@@ -66,32 +66,18 @@ void frontier_use(const struct frontier *frontier, struct config *config, uint32
 /* ---- one move ---------------------------------------------------------------------------------
  */
 
-/* Time that goes on costs what some acquire under way is promised. */
-static bool is_time_free(const struct frontier *frontier, const struct config *config, int64_t now)
-{
-    if (config->state.now >= now) {
-        return true;
-    }
-    bool free = frontier->rules.options->model == LINEAR_LEASE;
-    for (uint32_t w = 0; w < frontier->slot_words && free; w++) {
-        uint64_t open = frontier->slots_used[w] & ~config->words[w];
-        for (; open != 0 && free; open &= open - 1) {
-            const struct operation *take =
-                in_slot(frontier, 64 * w + (uint32_t)__builtin_ctzll(open));
-            bool takes = take->kind == OPERATION_TAKE || take->kind == OPERATION_MAYBE_TAKE;
-            free = !(takes && take->until < now);
-        }
-    }
-    return free;
-}
-
 /* What is seen may cost neither time nor a lease that is over. */
-static bool is_seen_for_nothing(const struct frontier *frontier, const struct config *before,
-                                const struct lock_state *after)
+static bool is_seen_for_nothing(const struct config *before, const struct lock_state *after)
 {
     return before->state.low == after->low && before->state.high == after->high &&
-           before->state.holders[0] == after->holders[0] &&
-           is_time_free(frontier, before, after->now);
+           before->state.holders[0] == after->holders[0] && before->state.now >= after->now;
+}
+
+/* An acquire that must have happened, and holds for no time at all by now: it only needs room. */
+static bool is_passing(const struct frontier *frontier, const struct operation *take)
+{
+    return frontier->clocked && take->kind == OPERATION_TAKE &&
+           take->until <= frontier->rules.passed;
 }
 
 void frontier_absorb(struct frontier *frontier, struct config *config)
@@ -101,12 +87,12 @@ void frontier_absorb(struct frontier *frontier, struct config *config)
         for (; open != 0; open &= open - 1) {
             uint32_t slot = 64 * w + (uint32_t)__builtin_ctzll(open);
             const struct operation *seen = in_slot(frontier, slot);
-            if (!operation_is_observer(seen)) {
+            if (!operation_is_observer(seen) && !is_passing(frontier, seen)) {
                 continue;
             }
             struct lock_state state = config->state;
             if (state_apply(&state, &frontier->rules, seen) &&
-                is_seen_for_nothing(frontier, config, &state)) {
+                is_seen_for_nothing(config, &state)) {
                 config->state = state;
                 place(config, slot);
                 remember(frontier, config, frontier->slot_operation[slot]);
@@ -159,6 +145,19 @@ bool frontier_is_overtaken(const struct frontier *frontier, const struct config 
     return false;
 }
 
+bool frontier_happen(struct frontier *frontier, struct config *config, uint32_t slot)
+{
+    struct lock_state state = config->state;
+    if (!state_apply(&state, &frontier->rules, in_slot(frontier, slot))) {
+        return false;
+    }
+    config->state = state;
+    place(config, slot);
+    remember(frontier, config, frontier->slot_operation[slot]);
+    frontier_absorb(frontier, config);
+    return true;
+}
+
 bool frontier_try(struct frontier *frontier, uint32_t at, uint32_t slot)
 {
     const struct config *config = config_at(&frontier->now, at);
@@ -167,13 +166,7 @@ bool frontier_try(struct frontier *frontier, uint32_t at, uint32_t slot)
         return false;
     }
     frontier_copy(frontier, config);
-    if (!state_apply(&frontier->scratch->state, &frontier->rules, operation)) {
-        return false;
-    }
-    place(frontier->scratch, slot);
-    remember(frontier, frontier->scratch, frontier->slot_operation[slot]);
-    frontier_absorb(frontier, frontier->scratch);
-    return true;
+    return frontier_happen(frontier, frontier->scratch, slot);
 }
 
 static const uint8_t unknown_operation[UNKNOWN_KINDS] = {OPERATION_MAYBE_TAKE, OPERATION_MAYBE_FREE,

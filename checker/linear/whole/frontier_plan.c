@@ -100,8 +100,7 @@ static void name_owners(struct frontier *frontier)
                                         (frontier->optional && frontier->observed);
     }
     bool seen = frontier->nests || frontier->seen_free;
-    frontier->rules.timed =
-        frontier->rules.timed || (seen && (frontier->optional || frontier->early));
+    frontier->clocked = seen && (frontier->optional || frontier->early);
     table_release(&table);
 }
 
@@ -237,6 +236,9 @@ void frontier_prepare(struct frontier *frontier)
         note_ends(frontier);
     }
     size_configs(frontier);
+    if (frontier->clocked) {
+        frontier_list_ends(frontier);
+    }
     uint32_t slots = 64 * frontier->slot_words;
     frontier->slot_operation = frontier_take(frontier, slots * sizeof *frontier->slot_operation);
     frontier->slots_used =
@@ -265,7 +267,8 @@ void frontier_prepare(struct frontier *frontier)
 
 void frontier_restart(struct frontier *frontier)
 {
-    frontier->call = frontier->next_return = 0;
+    frontier->call = frontier->next_return = frontier->next_until = 0;
+    frontier->rules.passed = INT64_MIN;
     frontier->position = INT64_MIN;
     frontier->ghosts = frontier->eternals = 0;
     memset(frontier->slots_used, 0, frontier->slot_words * sizeof *frontier->slots_used);

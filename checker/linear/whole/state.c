@@ -13,6 +13,7 @@ struct state_rules state_rules(const struct linear_options *options)
         .fenced = model == LINEAR_FENCED || model == LINEAR_REENTRANT_FENCED,
         .timed = model == LINEAR_LEASE_EXACT,
         .due = POSITION_NEVER,
+        .passed = INT64_MIN,
     };
 }
 
@@ -167,8 +168,6 @@ bool state_expire(struct lock_state *state, const struct state_rules *rules)
                (model != LINEAR_LEASE && model != LINEAR_LEASE_REFRESHED) ||
                (state->end != POSITION_NEVER && state->end > due)) {
         return false;
-    } else if (rules->timed && state->end != POSITION_NEVER) {
-        state->now = later(state->now, state->end);
     }
     state->holders[0] = HOLDER_NOBODY;
     leave_free(state, rules);
@@ -206,11 +205,7 @@ static void pass_time(struct lock_state *state, const struct state_rules *rules,
     if (rules->options->model != LINEAR_LEASE) {
         return;
     }
-    if (rules->timed) {
-        state->now = later(state->now, operation->called);
-    }
-    bool over = state->end < (rules->timed ? state->now : operation->called);
-    if (state->holders[0] != HOLDER_NOBODY && over) {
+    if (state->holders[0] != HOLDER_NOBODY && state->end < operation->called) {
         state->holders[0] = HOLDER_NOBODY;
         leave_free(state, rules);
     }
@@ -252,7 +247,7 @@ static bool apply_take(struct lock_state *state, const struct state_rules *rules
         state->depth = again ? state->depth + 1 : 1;
     }
     bool over = rules->options->model == LINEAR_LEASE &&
-                operation->until < (rules->timed ? state->now : operation->called);
+                (operation->until < operation->called || operation->until <= rules->passed);
     if (!again && !over) {
         holder_add(state, operation->identity);
         state->end = operation->until;
@@ -286,9 +281,6 @@ static bool apply_free(struct lock_state *state, const struct state_rules *rules
             operation->until <= operation->returned && operation->until <= rules->due;
         if (identity == HOLDER_WILD && !says_nothing) {
             return free_wild(state, rules, operation);
-        }
-        if (says_nothing && rules->timed) {
-            state->now = later(state->now, operation->until);
         }
         return says_nothing;
     }

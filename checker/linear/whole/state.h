@@ -16,9 +16,8 @@ enum {
 
 /*
  * Times are those of the operations' positions. An exact lease was granted at some time in
- * [low, high], which what follows narrows down; nothing more can happen before `now`, there and
- * where some promise was over before it arrived (`now` stays 0 elsewhere). `now` is never behind
- * what is due, so that a place in the order is a time as well.
+ * [low, high], which what follows narrows down; nothing more can happen before `now`, which is 0 in
+ * all other models and never behind what is due, so that a place in the order is a time as well.
  */
 struct lock_state {
     int64_t low, high;
@@ -36,9 +35,10 @@ struct state_rules {
     uint32_t room; /* for holders */
     bool nests;    /* an owner may acquire again */
     bool fenced;
-    bool timed;  /* `now` counts */
-    bool wild;   /* a holder can be HOLDER_WILD */
-    int64_t due; /* nothing happens later than this for now: something else is due */
+    bool timed;     /* `now` counts: exact leases */
+    bool wild;      /* a holder can be HOLDER_WILD */
+    int64_t due;    /* nothing happens later than this for now: something else is due */
+    int64_t passed; /* leases whose promised ends are gone through in order: the last of them */
 };
 
 struct state_rules state_rules(const struct linear_options *options);
