@@ -6,6 +6,7 @@
 #include "harness/real/agent/seal.h"
 #include "harness/scenario_document.h"
 #include "servers/kinds.h"
+#include "servers/redis/real/secure.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -14,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#define CLUSTER_TLS "rediss://"
 
 enum {
     CLUSTER_FILE_BYTES_MAX = 64 << 10,
@@ -57,6 +60,7 @@ struct result cluster_resolve(const char *name, uint16_t port, struct cluster_no
 struct cluster_reading {
     struct problems problems;
     const struct document *words[LOCK_NODES_MAX];
+    const struct document *tls[LOCK_NODES_MAX]; /* NULL: none */
     const struct document *secret;
 };
 
@@ -70,19 +74,75 @@ static const struct document *child_of(const struct document *map, const char *k
     return NULL;
 }
 
+static const char *const root_keys[] = {"nodes", "secret", NULL};
+static const char *const node_keys[] = {"agent", "redis", "tls", NULL};
+static const char *const tls_keys[] = {"ca", "cert", "key", "sni", NULL};
+
 static void refuse_others(struct cluster_reading *reading, const struct document *map,
-                          const char *first, const char *second)
+                          const char *const *keys)
 {
     for (const struct document *part = map->child; part != NULL; part = part->next) {
-        if (strcmp(part->key, first) != 0 && strcmp(part->key, second) != 0) {
-            problem_say(&reading->problems, part->key_place,
-                        "unknown key \"%s\"; there are \"%s\" and \"%s\"", part->key, first,
-                        second);
+        char memory[256];
+        struct text there = text_over(memory, sizeof memory);
+        bool known = false;
+        for (size_t i = 0; keys[i] != NULL; i++) {
+            const char *before = i == 0 ? "" : keys[i + 1] != NULL ? ", " : " and ";
+            text_add(&there, "%s\"%s\"", before, keys[i]);
+            known = known || strcmp(part->key, keys[i]) == 0;
+        }
+        if (!known) {
+            problem_say(&reading->problems, part->key_place, "unknown key \"%s\"; there are %s",
+                        part->key, there.data);
         }
     }
 }
 
-/* One node: {agent: NAME} or {redis: NAME}. */
+/* {ca: FILE, cert: FILE, key: FILE, sni: NAME}: the first has to be, the next two together. */
+static void read_tls(struct cluster_reading *reading, const struct document *tls)
+{
+    struct problems *problems = &reading->problems;
+    if (tls->kind != DOCUMENT_MAP || child_of(tls, "ca") == NULL) {
+        problem_say(problems, tls->place,
+                    "\"tls: {ca: FILE}\" names the certificates that are believed");
+        return;
+    }
+    refuse_others(reading, tls, tls_keys);
+    for (const struct document *part = tls->child; part != NULL; part = part->next) {
+        bool name = strcmp(part->key, "sni") == 0;
+        size_t most = name ? SECURE_NAME_BYTES : SECURE_PATH_BYTES;
+        if (part->kind != DOCUMENT_WORD || part->word[0] == '\0' || strlen(part->word) >= most) {
+            problem_say(problems, part->place, "\"%s:\" names a %s", part->key,
+                        name ? "host" : "file");
+        }
+    }
+    if ((child_of(tls, "cert") == NULL) != (child_of(tls, "key") == NULL)) {
+        problem_say(problems, tls->place, "\"cert:\" and \"key:\" belong together");
+    }
+}
+
+static void read_secured(struct cluster_reading *reading, const struct document *word,
+                         const struct document *tls)
+{
+    char memory[128];
+    struct text there = text_over(memory, sizeof memory);
+    struct place place = tls != NULL ? tls->place : word->place;
+    if (strcmp(word->key, "agent") == 0) {
+        problem_say(&reading->problems, place, "an agent has a secret, and speaks no TLS");
+    } else if (!secure_known()) {
+        (void)secure_there(&there);
+        problem_say(
+            &reading->problems, place,
+            "TLS: %s: let a tunnel such as stunnel speak it, and name the tunnel's end here",
+            there.data);
+    } else if (tls == NULL) {
+        problem_say(&reading->problems, place,
+                    "TLS wants to know whom to believe: \"tls: {ca: FILE}\" beside \"redis:\"");
+    } else {
+        read_tls(reading, tls);
+    }
+}
+
+/* One node: {agent: NAME}, {redis: NAME} or {redis: NAME, tls: {...}}. */
 static void read_node(struct cluster_reading *reading, const struct document *part,
                       struct cluster *cluster)
 {
@@ -91,24 +151,28 @@ static void read_node(struct cluster_reading *reading, const struct document *pa
         problem_say(problems, part->place, "more than %d nodes", LOCK_NODES_MAX);
         return;
     }
-    if (part->kind != DOCUMENT_MAP || part->child == NULL || part->child->next != NULL) {
+    const struct document *agent = part->kind == DOCUMENT_MAP ? child_of(part, "agent") : NULL;
+    const struct document *redis = part->kind == DOCUMENT_MAP ? child_of(part, "redis") : NULL;
+    const struct document *tls = part->kind == DOCUMENT_MAP ? child_of(part, "tls") : NULL;
+    if (part->kind == DOCUMENT_MAP) {
+        refuse_others(reading, part, node_keys);
+    }
+    if ((agent == NULL) == (redis == NULL)) {
         problem_say(problems, part->place,
                     "a node is \"agent: HOST:PORT\" or \"redis: HOST:PORT\"");
         return;
     }
-    refuse_others(reading, part, "agent", "redis");
-    const struct document *word = part->child;
+    const struct document *word = agent != NULL ? agent : redis;
     struct cluster_node *node = &cluster->nodes[cluster->count];
-    node->bare = strcmp(word->key, "redis") == 0;
+    node->bare = word == redis;
     if (word->kind != DOCUMENT_WORD || word->word[0] == '\0' ||
         strlen(word->word) >= CLUSTER_NAME_BYTES) {
         problem_say(problems, word->place, "a name and a port are wanted, such as node1:%d",
                     node->bare ? CLUSTER_REDIS_PORT : CLUSTER_PORT);
-    } else if (strncmp(word->word, "rediss://", 9) == 0) {
-        problem_say(problems, word->place,
-                    "TLS: hiredis 0.14 has none (it came with hiredis 1.0): let a tunnel such as "
-                    "stunnel speak it, and name the tunnel's end here");
+    } else if (tls != NULL || strncmp(word->word, CLUSTER_TLS, strlen(CLUSTER_TLS)) == 0) {
+        read_secured(reading, word, tls);
     }
+    reading->tls[cluster->count] = tls;
     reading->words[cluster->count++] = word;
 }
 
@@ -121,7 +185,7 @@ static void read_root(struct cluster_reading *reading, const struct document *ro
         problem_say(problems, root->place, "\"nodes:\" is wanted, a list");
         return;
     }
-    refuse_others(reading, root, "nodes", "secret");
+    refuse_others(reading, root, root_keys);
     const struct document *nodes = child_of(root, "nodes");
     if (nodes == NULL || nodes->kind != DOCUMENT_LIST || nodes->child == NULL) {
         problem_say(problems, nodes != NULL ? nodes->place : root->place,
@@ -147,7 +211,11 @@ static struct result read_names(const struct cluster_reading *reading, struct cl
     for (int32_t i = 0; i < cluster->count; i++) {
         struct cluster_node *node = &cluster->nodes[i];
         const char *name = reading->words[i]->word;
-        name += strncmp(name, "redis://", 8) == 0 ? 8 : 0;
+        static const char *const schemes[] = {"redis://", CLUSTER_TLS};
+        for (size_t k = 0; k < sizeof schemes / sizeof schemes[0]; k++) {
+            size_t length = strlen(schemes[k]);
+            name += strncmp(name, schemes[k], length) == 0 ? length : 0;
+        }
         TRY(cluster_resolve(name, node->bare ? CLUSTER_REDIS_PORT : CLUSTER_PORT, node, why));
         for (int32_t j = 0; j < i; j++) {
             if (cluster->nodes[j].ip == node->ip && cluster->nodes[j].port == node->port) {
@@ -161,20 +229,44 @@ static struct result read_names(const struct cluster_reading *reading, struct cl
 }
 
 /* A path that is not absolute is meant from the file that says it. */
+static void read_path(const char *path, const struct document *part, char *read, size_t bytes)
+{
+    struct text text = text_over(read, bytes);
+    const char *slash = strrchr(path, '/');
+    if (part != NULL && part->word[0] != '/' && slash != NULL) {
+        text_add(&text, "%.*s/", (int)(slash - path), path);
+    }
+    text_add(&text, "%s", part != NULL ? part->word : "");
+}
+
 static struct result read_secret(const char *path, const struct document *part,
                                  struct cluster *cluster, struct text *why)
 {
-    char memory[CLUSTER_PATH_BYTES];
-    struct text secret = text_over(memory, sizeof memory);
-    const char *slash = strrchr(path, '/');
+    char secret[CLUSTER_PATH_BYTES];
     if (part == NULL) {
         return RESULT_OK;
     }
-    if (part->word[0] != '/' && slash != NULL) {
-        text_add(&secret, "%.*s/", (int)(slash - path), path);
+    read_path(path, part, secret, sizeof secret);
+    return seal_read_secret(secret, &cluster->secret, why);
+}
+
+static struct result read_certificates(const char *path, const struct cluster_reading *reading,
+                                       struct cluster *cluster, struct text *why)
+{
+    for (int32_t i = 0; i < cluster->count; i++) {
+        const struct document *tls = reading->tls[i];
+        struct secure_files files = {.ca = ""};
+        if (tls == NULL) {
+            continue;
+        }
+        read_path(path, child_of(tls, "ca"), files.ca, sizeof files.ca);
+        read_path(path, child_of(tls, "cert"), files.cert, sizeof files.cert);
+        read_path(path, child_of(tls, "key"), files.key, sizeof files.key);
+        const struct document *sni = child_of(tls, "sni");
+        (void)snprintf(files.sni, sizeof files.sni, "%s", sni != NULL ? sni->word : "");
+        TRY(secure_prepare(&files, &cluster->nodes[i].secure, why));
     }
-    text_add(&secret, "%s", part->word);
-    return seal_read_secret(secret.data, &cluster->secret, why);
+    return RESULT_OK;
 }
 
 static struct result read_bytes(const char *path, const char *bytes, size_t length,
@@ -197,6 +289,9 @@ static struct result read_bytes(const char *path, const char *bytes, size_t leng
         result = result_error(code == ERROR_NONE ? ERROR_SCHEMA : code);
     } else {
         result = read_secret(path, reading.secret, cluster, why);
+        if (!result_failed(result)) {
+            result = read_certificates(path, &reading, cluster, why);
+        }
         if (!result_failed(result)) {
             result = read_names(&reading, cluster, why);
         }

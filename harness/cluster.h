@@ -7,6 +7,7 @@
  *     nodes:
  *       - agent: node1:7700
  *       - redis: 10.0.0.9:6379
+ *       - {redis: db:6380, tls: {ca: ca.crt, cert: me.crt, key: me.key, sni: db.example}}
  *     secret: /run/secrets/picklock
  *
  * A bare node is somebody else's server: only its links and the clients can be struck.
@@ -36,6 +37,7 @@ struct cluster_node {
     char name[CLUSTER_NAME_BYTES]; /* as the file says it */
     uint32_t ip;                   /* in network order */
     uint16_t port;
+    struct secure *secure; /* of a bare one that speaks TLS (secure.h); NULL: it does not */
 };
 
 struct cluster {
@@ -46,7 +48,8 @@ struct cluster {
 
 /*
  * Read the file. ERROR_SYNTAX or ERROR_SCHEMA with FILE:LINE: where it is wrong; ERROR_USAGE where
- * the secret is not fit; ERROR_ENVIRONMENT where a name cannot be resolved.
+ * the secret or a certificate is not fit; ERROR_ENVIRONMENT where a name cannot be resolved, or a
+ * library for TLS is missing.
  */
 MUST_USE struct result cluster_read(const char *path, struct cluster *cluster, struct text *why);
 

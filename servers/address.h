@@ -15,10 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct secure;
+
 struct address {
     uint32_t ip; /* in network order */
     uint16_t port;
-    const char *password; /* opens what listens there (password.h); NULL: it is open. Kept */
+    const char *password;  /* opens what listens there (password.h); NULL: it is open. Kept */
+    struct secure *secure; /* it speaks TLS (secure.h); NULL: it does not. Kept */
 };
 
 /* 127.0.0.1:port. */

@@ -63,6 +63,13 @@ def name(pid):
         return ""
 
 
+def without_tls(picklock):
+    """What `picklock doctor` says of a hiredis that has no TLS; an empty word where it has."""
+    told = subprocess.run([picklock, "doctor"], capture_output=True, text=True).stdout
+    line = next(line for line in told.splitlines() if "TLS to bare nodes" in line)
+    return "" if line.startswith("ok") else line.split("TLS to bare nodes", 1)[1].strip()
+
+
 class Agent:
     """`picklock node` on a free port of loopback."""
 

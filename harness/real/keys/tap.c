@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "servers/redis/real/password.h"
+#include "servers/redis/real/secure.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +19,7 @@ enum { TAP_BYTES_FIRST = 16 << 10, TAP_ROOM_BYTES = 4 << 10, TAP_HEAD_BYTES = 32
 void tap_close(struct tap *tap)
 {
     if (tap->fd >= 0) {
-        (void)close(tap->fd);
+        secure_close(tap->fd);
     }
     memory_release(tap->data);
     memory_release(tap->held);
@@ -36,7 +37,7 @@ void tap_close(struct tap *tap)
 static void tap_write(struct tap *tap, const char *bytes, size_t count)
 {
     while (count > 0 && !tap->ended) {
-        ssize_t sent = send(tap->fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t sent = secure_send(tap->fd, bytes, count, MSG_DONTWAIT);
         struct pollfd writable = {.fd = tap->fd, .events = POLLOUT};
         if (sent < 0 && errno == EAGAIN && poll(&writable, 1, TAP_WAIT_SECONDS * 1000) == 1) {
             continue;
@@ -99,7 +100,7 @@ void tap_receive(struct tap *tap)
             return;
         }
         uint32_t room = tap->capacity - tap->end;
-        ssize_t bytes = recv(tap->fd, tap->data + tap->end, room, MSG_DONTWAIT);
+        ssize_t bytes = secure_recv(tap->fd, tap->data + tap->end, room, MSG_DONTWAIT);
         if (bytes < 0 && errno == EINTR) {
             continue;
         }
@@ -296,12 +297,13 @@ struct result tap_open(struct tap *tap, struct address address, struct text *why
     *tap = TAP_CLOSED;
     tap->effects_first = true;
     tap->fd = address_connect(address);
-    if (tap->fd < 0 || !password_tell(tap->fd, address.password, TAP_WAIT_SECONDS * 1000)) {
+    if (tap->fd < 0 || !secure_begin(address.secure, tap->fd, SECURE_WAITS) ||
+        !password_tell(tap->fd, address.password, TAP_WAIT_SECONDS * 1000)) {
         int error = errno;
         tap_close(tap);
         text_add(why, "the redis-server at ");
         address_print(address, why);
-        text_add(why, " does not take a connection: %s", strerror(error));
+        text_add(why, " does not take a connection: %s", secure_error(error));
         return result_error(ERROR_ENVIRONMENT);
     }
     return tap_handshake(tap, TAP_HELLO, TAP_HELLO + 1, why);

@@ -2,6 +2,7 @@
 #include "harness/real/node/site.h"
 
 #include "base/assert.h"
+#include "servers/redis/real/secure.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -133,7 +134,7 @@ struct result site_ready(struct site *site, bool *ready, struct text *why)
 static void site_hang_up(struct site *site)
 {
     if (site->server.talk_fd >= 0) {
-        (void)close(site->server.talk_fd);
+        secure_close(site->server.talk_fd);
         site->server.talk_fd = -1;
         site->server.talk_awaited = 0;
     }

@@ -8,6 +8,7 @@
 #include "harness/real/process/guard.h"
 #include "harness/real/process/loop.h"
 #include "servers/kinds.h"
+#include "servers/redis/real/secure.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -92,6 +93,12 @@ static void doctor_redis(struct doctor_line *line)
 static void doctor_node_js(struct doctor_line *line)
 {
     doctor_program("node --version", "nodejs npm", line);
+}
+
+static void doctor_tls(struct doctor_line *line)
+{
+    struct text found = text_over(line->found, sizeof line->found);
+    line->there = secure_there(&found);
 }
 
 static void doctor_kernel(struct doctor_line *line)
@@ -197,6 +204,7 @@ static const struct doctor_row doctor_rows[] = {
     {"server under both shims", true, doctor_server},
     {"open files", true, doctor_files},
     {"node (for adapters of node-redlock)", false, doctor_node_js},
+    {"TLS to bare nodes", false, doctor_tls},
 };
 
 enum { DOCTOR_ROWS = sizeof doctor_rows / sizeof doctor_rows[0] };

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
+#include "servers/redis/real/secure.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -108,7 +109,7 @@ void connection_end(struct proxy_connection *connection)
         connection->client_fd = -1;
     }
     if (connection->node_fd >= 0) {
-        (void)close(connection->node_fd);
+        secure_close(connection->node_fd);
         connection->node_fd = -1;
     }
     if (connection->channel != NULL) {
@@ -187,7 +188,7 @@ void connection_client_gone(struct proxy_connection *connection)
 void connection_node_gone(struct proxy_connection *connection)
 {
     if (connection->node_fd >= 0) {
-        (void)close(connection->node_fd);
+        secure_close(connection->node_fd);
         connection->node_fd = -1;
     }
     bool unheard = connection->channel != NULL && keys_unheard(connection->channel) > 0;
@@ -319,6 +320,7 @@ static void link_connect(struct proxy_link *link, int client_fd)
     link->connections = connection;
     link->proxy->counts.connections++;
     link->connected++;
+    connection->secure = link_address(link).secure;
     connection->password = link_address(link).password;
     connection->node_fd = node_connect(link);
     bool read = link->proxy->options.keys != NULL;
@@ -379,14 +381,15 @@ void connection_node_event(struct proxy_connection *connection, uint32_t events)
     if (!connection->connected) {
         int error = 0;
         socklen_t bytes = sizeof error;
-        if (getsockopt(connection->node_fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 ||
-            error != 0) {
+        bool fine = getsockopt(connection->node_fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 &&
+                    error == 0;
+        if (fine && (events & EPOLLOUT) == 0) {
+            return;
+        }
+        if (!fine || !secure_begin(connection->secure, connection->node_fd, SECURE_LATER)) {
             connection->reply.broken = true;
             connection_node_gone(connection);
             connection_settle(connection);
-            return;
-        }
-        if ((events & EPOLLOUT) == 0) {
             return;
         }
         connection->connected = true;
@@ -412,7 +415,12 @@ void connection_node_event(struct proxy_connection *connection, uint32_t events)
     if (readable && connection->password_owed == 0) {
         pipe_receive(connection, DIRECTION_REPLY);
     }
-    if ((events & EPOLLOUT) != 0 && !connection->dead) {
+    bool writable = (events & EPOLLOUT) != 0;
+    if (connection->secure != NULL && !connection->dead && connection->node_fd >= 0) {
+        secure_flush(connection->node_fd);
+        writable = true; /* what waited for the server to be known has no edge of its own */
+    }
+    if (writable && !connection->dead) {
         pipe_flush(connection, DIRECTION_REQUEST);
     }
     if (connection->reply.ended || connection->request.ended) {

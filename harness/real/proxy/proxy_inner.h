@@ -77,6 +77,7 @@ struct proxy_connection {
     int client_fd; /* -1: gone */
     int node_fd;   /* -1: gone */
     bool connected;
+    struct secure *secure;  /* how to speak TLS with the node; NULL: it does not */
     const char *password;   /* of the node; NULL: it has none */
     uint32_t password_owed; /* bytes of the node's answer to it that no client may see */
     bool greeted;           /* between nodes: it is known who speaks */

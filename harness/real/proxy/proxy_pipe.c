@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
+#include "servers/redis/real/secure.h"
 
 #include <errno.h>
 #include <string.h>
@@ -182,7 +183,7 @@ void pipe_flush(struct proxy_connection *connection, uint8_t direction)
         pipe->sent = pipe->ready;
         return;
     }
-    ssize_t bytes = send(fd, pipe->data + pipe->sent, pipe->ready - pipe->sent, MSG_NOSIGNAL);
+    ssize_t bytes = secure_send(fd, pipe->data + pipe->sent, pipe->ready - pipe->sent, 0);
     if (bytes < 0) {
         if (errno != EAGAIN && errno != EINTR) {
             /* An event with the error follows and ends that side. */
@@ -327,7 +328,7 @@ void pipe_receive(struct proxy_connection *connection, uint8_t direction)
             return;
         }
         uint32_t room = pipe->capacity - pipe->end;
-        ssize_t bytes = recv(fd, pipe->data + pipe->end, room, 0);
+        ssize_t bytes = secure_recv(fd, pipe->data + pipe->end, room, 0);
         if (bytes < 0 && errno == EINTR) {
             continue;
         }
@@ -345,8 +346,9 @@ void pipe_receive(struct proxy_connection *connection, uint8_t direction)
         if (!pipe_work(connection, direction)) {
             return;
         }
-        /* Edge-triggered: a short read means that the socket is empty, but for its end. */
-        if ((uint32_t)bytes < room && !pipe->closing) {
+        /* Edge-triggered: a short read means that the socket is empty, but for its end; TLS gives
+         * a record at a time. */
+        if ((uint32_t)bytes < room && !pipe->closing && !secure_is(fd)) {
             return;
         }
     }

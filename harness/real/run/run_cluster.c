@@ -56,7 +56,8 @@ struct result run_cluster_open(struct run *run, struct text *why)
     for (int32_t i = 0; i < run->node_count; i++) {
         const struct cluster_node *node = &cluster->nodes[i];
         struct remote_where where = {i, node, &cluster->secret, name};
-        run->bares[i].address = (struct address){.ip = node->ip, .port = node->port};
+        run->bares[i].address =
+            (struct address){.ip = node->ip, .port = node->port, .secure = node->secure};
         if (!node->bare) {
             TRY(remote_open(&run->remotes[i], &where, why));
         }

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/duration.h"
 #include "servers/redis/real/password.h"
+#include "servers/redis/real/secure.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -31,7 +32,8 @@ static int admin_connect(struct address to)
     bool ready = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
                  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
                  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0 &&
-                 connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+                 connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
+                 secure_begin(to.secure, fd, SECURE_WAITS);
     if (!ready) {
         int error = errno;
         (void)close(fd);
@@ -55,7 +57,7 @@ static bool admin_send(int fd, const char *const *words)
         text_add(&text, "$%zu\r\n%s\r\n", strlen(words[i]), words[i]);
     }
     ASSERT(!text.cut);
-    return send(fd, text.data, text.length, MSG_NOSIGNAL) == (ssize_t)text.length;
+    return secure_send(fd, text.data, text.length, 0) == (ssize_t)text.length;
 }
 
 /*
@@ -135,7 +137,7 @@ struct result admin_ask(struct admin *admin, struct address address, const char 
     while (sent) {
         /* One byte is kept for a zero, so that numbers can be read off the memory. */
         size_t room = sizeof reply->memory - 1 - reply->bytes;
-        ssize_t got = room > 0 ? recv(admin->fd, reply->memory + reply->bytes, room, 0) : 0;
+        ssize_t got = room > 0 ? secure_recv(admin->fd, reply->memory + reply->bytes, room, 0) : 0;
         if (got <= 0) {
             errno = got == 0 ? ECONNRESET : errno;
             break;
@@ -150,7 +152,7 @@ struct result admin_ask(struct admin *admin, struct address address, const char 
     text_add(why, "the redis-server at ");
     address_print(address, why);
     text_add(why, " does not answer %s: %s", words[0],
-             error == EAGAIN ? "it is silent" : strerror(error));
+             error == EAGAIN ? "it is silent" : secure_error(error));
     admin_close(admin);
     return result_error(ERROR_ENVIRONMENT);
 }
@@ -223,7 +225,7 @@ struct result admin_clock_offset(struct admin *admin, struct address address, in
 void admin_close(struct admin *admin)
 {
     if (admin->fd >= 0) {
-        (void)close(admin->fd);
+        secure_close(admin->fd);
         admin->fd = -1;
     }
     admin->awaited = 0;
