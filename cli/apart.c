@@ -54,7 +54,9 @@ static bool real_lacks(const struct scenario *scenario, bool cluster, struct tex
 {
     const struct server_kind *kind = server_kind_at(scenario->node_kind);
     const struct server_launch *launch = kind->launch;
-    char path[SERVER_PATH_BYTES];
+    char memory[2][WHY_BYTES];
+    struct text what = text_over(memory[0], sizeof memory[0]);
+    struct text remedy = text_over(memory[1], sizeof memory[1]);
     if (cluster && kind != server_kind_at(SERVER_KIND_redis)) {
         text_add(why, "its nodes are %s, and those of a cluster are redis-servers", kind->name);
         return true;
@@ -75,12 +77,13 @@ static bool real_lacks(const struct scenario *scenario, bool cluster, struct tex
             return true;
         }
     }
-    if (kind == server_kind_at(SERVER_KIND_redis) ||
-        server_launch_find(launch, path, sizeof path)) {
+    if (kind == server_kind_at(SERVER_KIND_redis)) {
         return false;
     }
-    text_add(why, "skipped in the real world: %s is not installed (apt-get install %s)",
-             launch->program, launch->package);
+    if (!server_launch_lacks(launch, &what, &remedy)) {
+        return false;
+    }
+    text_add(why, "skipped in the real world: %s (%s)", what.data, remedy.data);
     return true;
 }
 

@@ -67,6 +67,12 @@ struct server_words {
 /* Append a word. */
 FORMATTED(2, 3) void server_word(struct server_words *words, const char *format, ...);
 
+/* What picklock lacks to speak to it, and how to get it. Both NULL: nothing. */
+struct server_lack {
+    const char *what;
+    const char *remedy;
+};
+
 /* What a service of one store holds of a lock: who has it, until when. */
 struct server_held {
     bool present;
@@ -103,6 +109,14 @@ struct server_launch {
 
     /* Where that is; false: it is not installed. NULL: it is looked for on the PATH. */
     bool (*find)(char *path, size_t bytes);
+
+    /* A library, or its header when picklock was built. NULL: nothing is needed. */
+    struct server_lack (*lacks)(void);
+
+    /* What it says first when it is asked for its --version, and the least that works, as
+     * major * 100 + minor. NULL: it is not asked. */
+    const char *version_words;
+    uint32_t version_min;
 
     /* It refuses to run as root, so nobody runs it there, who may still go into every folder. */
     bool unprivileged;
@@ -168,6 +182,10 @@ struct server_launch {
     /* What it is: "redis 7.0.15". */
     struct result (*version)(struct server_process *process, struct text *name, struct text *why);
 };
+
+/* Say what is missing to start it and to speak to it, and how to get that; false: nothing is. */
+bool server_launch_lacks(const struct server_launch *launch, struct text *what,
+                         struct text *remedy);
 
 /* Where its program is; false: it is not installed. */
 bool server_launch_find(const struct server_launch *launch, char *path, size_t bytes);

@@ -122,6 +122,25 @@ bool server_launch_find(const struct server_launch *launch, char *path, size_t b
                                 : server_program_find(launch->program, path, bytes);
 }
 
+bool server_launch_lacks(const struct server_launch *launch, struct text *what, struct text *remedy)
+{
+    char path[SERVER_PATH_BYTES];
+    struct server_lack lack = {NULL, NULL};
+    if (!server_launch_find(launch, path, sizeof path)) {
+        text_add(what, "%s is not installed", launch->program);
+        text_add(remedy, "apt-get install %s", launch->package);
+        return true;
+    }
+    if (launch->lacks != NULL) {
+        lack = launch->lacks();
+    }
+    if (lack.what != NULL) {
+        text_add(what, "%s", lack.what);
+        text_add(remedy, "%s", lack.remedy);
+    }
+    return lack.what != NULL;
+}
+
 void server_word(struct server_words *words, const char *format, ...)
 {
     va_list arguments;

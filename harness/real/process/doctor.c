@@ -54,22 +54,31 @@ static enum doctor_answer doctor_ask(const char *command, char *line, size_t lin
     }
 }
 
-static void doctor_program(const char *command, const char *package, struct doctor_line *line)
+/* `shown` is the command as its user knows it. */
+static void doctor_answered(enum doctor_answer answer, const char *shown, const char *package,
+                            struct doctor_line *line)
 {
-    enum doctor_answer answer = doctor_ask(command, line->found, sizeof line->found);
     line->there = answer == DOCTOR_ANSWERED;
     line->broken = answer == DOCTOR_SILENT || answer == DOCTOR_FAILED;
     if (answer == DOCTOR_MISSING) {
         (void)snprintf(line->found, sizeof line->found, "not found");
         (void)snprintf(line->remedy, sizeof line->remedy, "apt-get install %s", package);
-    } else if (line->broken) {
-        (void)snprintf(line->found, sizeof line->found,
-                       answer == DOCTOR_SILENT ? "`%.150s` does not answer within %d s"
-                                               : "`%.150s` is there and fails%.0d",
-                       command, DOCTOR_PATIENCE_SECONDS);
+    } else if (answer == DOCTOR_SILENT) {
+        (void)snprintf(line->found, sizeof line->found, "`%.150s` does not answer within %d s",
+                       shown, DOCTOR_PATIENCE_SECONDS);
+    } else if (answer == DOCTOR_FAILED) {
+        (void)snprintf(line->found, sizeof line->found, "`%.150s` is there and fails", shown);
+    }
+    if (line->broken) {
         (void)snprintf(line->remedy, sizeof line->remedy, "apt-get install --reinstall %s",
                        package);
     }
+}
+
+static void doctor_program(const char *command, const char *package, struct doctor_line *line)
+{
+    enum doctor_answer answer = doctor_ask(command, line->found, sizeof line->found);
+    doctor_answered(answer, command, package, line);
 }
 
 /* "Redis server v=7.0.15 ...". Failover needs REPLICAOF, which came with 5. */
@@ -231,6 +240,64 @@ size_t doctor_count(void)
     return DOCTOR_ROWS + kinds;
 }
 
+/* "etcd Version: 3.4.23": what it says of itself, and whether that is enough. */
+static void doctor_version(const struct server_kind *kind, const char *said,
+                           struct doctor_line *line)
+{
+    const struct server_launch *launch = kind->launch;
+    size_t words = strlen(launch->version_words);
+    char *end = NULL;
+    unsigned long major = 0;
+    unsigned long minor = 0;
+    if (strncmp(said, launch->version_words, words) == 0) {
+        major = strtoul(said + words, &end, 10);
+        minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    }
+    bool sane = major > 0 && major < 1000 && minor < 100;
+    line->there = sane && major * 100 + minor >= launch->version_min;
+    if (line->there) {
+        (void)snprintf(line->found, sizeof line->found, "%.60s, for %s locks", said, kind->name);
+        return;
+    }
+    line->broken = true;
+    (void)snprintf(line->found, sizeof line->found, "%.100s: must be %u.%u or newer", said,
+                   launch->version_min / 100, launch->version_min % 100);
+    (void)snprintf(line->remedy, sizeof line->remedy,
+                   "install a newer one, and put it first "
+                   "on the PATH");
+}
+
+/* A kind of server beside Redis: all that its locks need in the real world. */
+static void doctor_launch(const struct server_kind *kind, struct doctor_line *line)
+{
+    const struct server_launch *launch = kind->launch;
+    char path[SERVER_PATH_BYTES];
+    char shown[SERVER_PATH_BYTES];
+    char said[DOCTOR_TEXT_BYTES / 2];
+    char memory[DOCTOR_TEXT_BYTES / 2];
+    struct text what = text_over(memory, sizeof memory);
+    struct text remedy = text_over(line->remedy, sizeof line->remedy);
+    line->what = launch->program;
+    if (server_launch_lacks(launch, &what, &remedy)) {
+        (void)snprintf(line->found, sizeof line->found, "%s: %s locks are skipped", what.data,
+                       kind->name);
+        return;
+    }
+    line->there = true;
+    (void)snprintf(line->found, sizeof line->found, "for %s locks", kind->name);
+    if (launch->version_words == NULL || !server_launch_find(launch, path, sizeof path)) {
+        return;
+    }
+    (void)snprintf(shown, sizeof shown, "%.100s --version", launch->program);
+    (void)setenv("PICKLOCK_DOCTOR", path, 1); /* a path may have any character in it */
+    enum doctor_answer answer = doctor_ask("\"$PICKLOCK_DOCTOR\" --version", said, sizeof said);
+    if (answer == DOCTOR_ANSWERED) {
+        doctor_version(kind, said, line);
+    } else {
+        doctor_answered(answer, shown, launch->package, line);
+    }
+}
+
 void doctor_look(size_t index, struct doctor_line *line)
 {
     ASSERT(index < doctor_count());
@@ -241,11 +308,5 @@ void doctor_look(size_t index, struct doctor_line *line)
         doctor_rows[index].look(line);
         return;
     }
-    const struct server_kind *kind = doctor_kind(index - DOCTOR_ROWS);
-    line->what = kind->launch->program;
-    char path[SERVER_PATH_BYTES];
-    line->there = server_launch_find(kind->launch, path, sizeof path);
-    (void)snprintf(line->found, sizeof line->found,
-                   line->there ? "for %s locks" : "not found: %s locks are skipped", kind->name);
-    (void)snprintf(line->remedy, sizeof line->remedy, "apt-get install %s", kind->launch->package);
+    doctor_launch(doctor_kind(index - DOCTOR_ROWS), line);
 }

@@ -66,9 +66,10 @@ const struct libcurl *libcurl(void)
     return there ? &loaded : NULL;
 }
 
-bool libcurl_there(void)
+struct server_lack libcurl_lacks(void)
 {
-    return libcurl() != NULL;
+    struct server_lack missing = {"libcurl is not installed", "apt-get install libcurl4"};
+    return libcurl() != NULL ? (struct server_lack){NULL, NULL} : missing;
 }
 
 /* ---- one connection -------------------------------------------------------------------------- */
@@ -474,12 +475,13 @@ const struct connection_kind etcd_connection = {
 
 #else
 
-bool libcurl_there(void)
+struct server_lack libcurl_lacks(void)
 {
-    return false;
+    return (struct server_lack){"picklock was built without libcurl's header",
+                                "apt-get install libcurl4-openssl-dev, then build picklock again"};
 }
 
-/* Built without libcurl's header: servers of this kind are said to be missing (etcd_find). */
+/* Nobody comes here: etcd_launch.lacks says why. */
 static void *connection_open(const struct lock_address *address, void *shared)
 {
     (void)address;

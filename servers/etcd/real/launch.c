@@ -18,10 +18,7 @@
 /* What was asked last on talk_fd. */
 enum launch_asked { ASKED_NOTHING, ASKED_STATUS, ASKED_MEMBERS, ASKED_TRANSFER };
 
-static bool etcd_find(char *path, size_t bytes)
-{
-    return libcurl_there() && server_program_find("etcd", path, bytes);
-}
+enum { TRANSFER_LOOKS_MAX = 1000 };
 
 /* All members must know one by the same address: it is the proxies', and hashed into their ids. */
 static void peer_url(const struct server_process *process, uint32_t node, struct text *url)
@@ -185,7 +182,9 @@ static const struct server_peers peers = {
 const struct server_launch etcd_launch = {
     .program = "etcd",
     .package = "etcd-server libcurl4",
-    .find = etcd_find,
+    .lacks = libcurl_lacks,
+    .version_words = "etcd Version: ",
+    .version_min = 304, /* the gateway at /v3/ */
     .durable = true,
     .peers = &peers,
     .words = etcd_words,

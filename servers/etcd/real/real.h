@@ -11,6 +11,6 @@ extern const struct server_wire etcd_wire;           /* wire.c */
 extern const struct connection_kind etcd_connection; /* connect.c */
 
 /* Is libcurl there, as a header when this was built and as a library now? */
-bool libcurl_there(void);
+struct server_lack libcurl_lacks(void);
 
 #endif

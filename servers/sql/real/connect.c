@@ -49,9 +49,11 @@ const struct libpq *libpq(void)
     return there ? &loaded : NULL;
 }
 
-bool libpq_there(void)
+struct server_lack libpq_lacks(void)
 {
-    return libpq() != NULL;
+    struct server_lack missing = {"PostgreSQL's client library, libpq, is not installed",
+                                  "apt-get install libpq5"};
+    return libpq() != NULL ? (struct server_lack){NULL, NULL} : missing;
 }
 
 /* ---- one connection -------------------------------------------------------------------------- */
@@ -299,12 +301,13 @@ const struct connection_kind sql_connection = {
 
 #else
 
-bool libpq_there(void)
+struct server_lack libpq_lacks(void)
 {
-    return false;
+    return (struct server_lack){"picklock was built without libpq's header",
+                                "apt-get install libpq-dev, then build picklock again"};
 }
 
-/* Built without libpq's header: servers of this kind are said to be missing (sql_find). */
+/* Nobody comes here: sql_launch.lacks says why. */
 static void *connection_open(const struct lock_address *address, void *shared)
 {
     (void)address;

@@ -20,9 +20,6 @@ static bool sql_find(char *path, size_t bytes)
 {
     glob_t found;
     long newest = 0;
-    if (!libpq_there()) {
-        return false;
-    }
     if (server_program_find("postgres", path, bytes)) {
         return true;
     }
@@ -250,6 +247,9 @@ const struct server_launch sql_launch = {
     .program = "postgres",
     .package = "postgresql",
     .find = sql_find,
+    .lacks = libpq_lacks,
+    .version_words = "postgres (PostgreSQL) ",
+    .version_min = 905, /* ON CONFLICT */
     .unprivileged = true,
     .shared_memory = true,
     .family = true,

@@ -11,6 +11,6 @@ extern const struct server_wire sql_wire;           /* wire.c */
 extern const struct connection_kind sql_connection; /* connect.c */
 
 /* Is libpq there, as a header when this was built and as a library now? */
-bool libpq_there(void);
+struct server_lack libpq_lacks(void);
 
 #endif
