@@ -15,7 +15,10 @@
 #define HEARTBEAT_MS 40
 #define ELECTION_MS  400
 
-/* What was asked last on talk_fd. */
+/*
+ * What was asked last on talk_fd. Of a transfer, in the end, how often its answer was looked for:
+ * where a third member overtakes the one that was to lead, none ever comes.
+ */
 enum launch_asked { ASKED_NOTHING, ASKED_STATUS, ASKED_MEMBERS, ASKED_TRANSFER };
 
 enum { TRANSFER_LOOKS_MAX = 1000 };
@@ -103,6 +106,14 @@ static void members_heard(struct server_process *process, struct wire_text answe
     ask(process, ASKED_TRANSFER, "/v3/maintenance/transfer-leadership", body);
 }
 
+static void transfer_unheard(struct server_process *process)
+{
+    if (process->talk_awaited >= ASKED_TRANSFER &&
+        ++process->talk_awaited > ASKED_TRANSFER + TRANSFER_LOOKS_MAX) {
+        member_hang_up(process);
+    }
+}
+
 static bool etcd_alive(struct server_process *process)
 {
     char memory[MEMBER_ANSWER_BYTES];
@@ -112,6 +123,7 @@ static bool etcd_alive(struct server_process *process)
         return false;
     }
     if (member_hear(process, &answer) != MEMBER_HEARD_ALL) {
+        transfer_unheard(process);
         return false;
     }
     struct wire_text body = {answer.data, (uint32_t)answer.length};

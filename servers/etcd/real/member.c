@@ -11,7 +11,7 @@
 
 enum { MEMBER_LOOKS = 20000, MEMBER_NAP_NS = 200000 };
 
-static void hang_up(struct server_process *process)
+void member_hang_up(struct server_process *process)
 {
     if (process->talk_fd >= 0) {
         (void)close(process->talk_fd);
@@ -34,7 +34,7 @@ bool member_say(struct server_process *process, const char *path, const char *bo
              strlen(body), body);
     if (send(process->talk_fd, question.data, question.length, MSG_NOSIGNAL) !=
         (ssize_t)question.length) {
-        hang_up(process);
+        member_hang_up(process);
         return false;
     }
     return true;
@@ -57,7 +57,7 @@ enum member_heard member_hear(struct server_process *process, struct text *answe
     }
     if (cut != WIRE_CUT_MESSAGE ||
         recv(process->talk_fd, bytes, message.bytes, 0) != (ssize_t)message.bytes) {
-        hang_up(process);
+        member_hang_up(process);
         return MEMBER_HEARD_NO;
     }
     text_add_bytes(answer, body, http_body(&message, body, sizeof body));
@@ -76,7 +76,7 @@ struct result member_ask(struct server_process *process, const char *path, const
 {
     enum member_heard heard = MEMBER_HEARD_NO;
     text_clear(answer);
-    hang_up(process);
+    member_hang_up(process);
     if (member_say(process, path, body)) {
         heard = MEMBER_HEARD_LITTLE;
         for (int i = 0; i < MEMBER_LOOKS && heard == MEMBER_HEARD_LITTLE; i++) {
@@ -84,7 +84,7 @@ struct result member_ask(struct server_process *process, const char *path, const
             heard = member_hear(process, answer);
         }
     }
-    hang_up(process);
+    member_hang_up(process);
     if (heard != MEMBER_HEARD_ALL) {
         text_add(why, "node %u does not answer %s", process->index + 1, path);
         return result_error(ERROR_ENVIRONMENT);

@@ -16,6 +16,9 @@ enum member_heard { MEMBER_HEARD_LITTLE, MEMBER_HEARD_ALL, MEMBER_HEARD_NO };
 /* Ask on process->talk_fd, which is opened where it is not open. False: nobody is there. */
 bool member_say(struct server_process *process, const char *path, const char *body);
 
+/* Ask no more on this connection: what was asked is forgotten. */
+void member_hang_up(struct server_process *process);
+
 /* Look for the body of the answer; never waits. MEMBER_HEARD_NO: it will not come. */
 enum member_heard member_hear(struct server_process *process, struct text *answer);
 
