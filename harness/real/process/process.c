@@ -294,6 +294,11 @@ void process_explain(int status, const char *log_path, struct text *text)
     } else {
         text_add(text, "exit code %d", WEXITSTATUS(status));
     }
+    process_quote_log(log_path, text);
+}
+
+void process_quote_log(const char *log_path, struct text *text)
+{
     int fd = open(log_path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return;

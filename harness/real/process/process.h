@@ -74,4 +74,8 @@ bool process_ended(pid_t pid, int *status);
 /* Add "exit code 1" or "signal 9 (Killed)" and the last lines of its log to `text`. */
 void process_explain(int status, const char *log_path, struct text *text);
 
+/* Only that: "; node-1.log ends: ...". Nothing where it is empty. By name, not by path: a run's
+ * logs are moved when it is over. */
+void process_quote_log(const char *log_path, struct text *text);
+
 #endif

@@ -1,4 +1,5 @@
 /* run_follow.c: redis-servers that follow one of them (nodes.replicas), and who is told to. */
+#include "harness/real/process/process.h"
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
@@ -75,8 +76,9 @@ struct result run_follow_start(struct run *run, struct text *why)
             continue;
         }
         if (loop_now_ns() > deadline_ns) {
-            text_add(why, "node %d is not in step with node 1 after %d s; see %s", i + 1,
-                     RUN_START_SECONDS, run->nodes[i].site.log_path);
+            text_add(why, "node %d is not in step with node 1 after %d s", i + 1,
+                     RUN_START_SECONDS);
+            process_quote_log(run->nodes[i].site.log_path, why);
             return result_error(ERROR_ENVIRONMENT);
         }
         loop_alarm_set(&run->phase_alarm, loop_now_ns() + 2 * NS_PER_MS);

@@ -1,4 +1,5 @@
 /* run_node.c: what faults do to nodes, and how nodes come back. */
+#include "harness/real/process/process.h"
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
@@ -74,9 +75,9 @@ struct result run_nodes_wait(struct run *run, struct text *why)
         if (ready) {
             i++;
         } else if (loop_now_ns() > deadline_ns) {
-            text_add(why, "the %s of node %d is not up after %d s; see %s",
-                     run->nodes[i].site.launch->program, i + 1, RUN_START_SECONDS,
-                     run->nodes[i].site.log_path);
+            text_add(why, "the %s of node %d is not up after %d s",
+                     run->nodes[i].site.launch->program, i + 1, RUN_START_SECONDS);
+            process_quote_log(run->nodes[i].site.log_path, why);
             return result_error(ERROR_ENVIRONMENT);
         } else {
             run_peers_turn(run);

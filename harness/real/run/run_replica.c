@@ -1,4 +1,5 @@
 /* run_replica.c: replicas that lag behind their nodes, and what becomes of one in a failover. */
+#include "harness/real/process/process.h"
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
@@ -298,8 +299,9 @@ struct result run_replicas_start(struct run *run, struct text *why)
             continue;
         }
         if (loop_now_ns() > deadline_ns) {
-            text_add(why, "the replica of node %d is not in step after %d s; see %s", i + 1,
-                     RUN_START_SECONDS, replica->site.log_path);
+            text_add(why, "the replica of node %d is not in step after %d s", i + 1,
+                     RUN_START_SECONDS);
+            process_quote_log(replica->site.log_path, why);
             return result_error(ERROR_ENVIRONMENT);
         }
         loop_alarm_set(&run->phase_alarm, loop_now_ns() + 2 * NS_PER_MS);
