@@ -72,7 +72,7 @@ static struct lock_reply carry_out(struct ensemble *ensemble, const struct serve
     if (session == NULL) {
         return (struct lock_reply){.type = LOCK_REPLY_ERROR};
     }
-    session_touch(ensemble, session, ask->sent_ns, door);
+    session_touch(ensemble, session, door);
     return ask->command.kind == ZOOKEEPER_DELETE ? znode_delete(ensemble, ask, event, door)
                                                  : znode_create(ensemble, ask, session);
 }
@@ -158,7 +158,7 @@ static void touch(struct ensemble *ensemble, struct ensemble_session *session,
                   const struct server_ask *ask, struct server_door *door)
 {
     if (ask->node == ensemble->leader) {
-        session_touch(ensemble, session, ask->sent_ns, door);
+        session_touch(ensemble, session, door);
     } else if (ensemble->leader != ENSEMBLE_NOBODY) {
         uint32_t row = (uint32_t)(ensemble_client_of(ensemble, ask) - ensemble->clients);
         uint32_t number =
@@ -166,7 +166,6 @@ static void touch(struct ensemble *ensemble, struct ensemble_session *session,
         struct server_message message =
             message_of(ensemble, ask->node, ensemble->leader, WORDS_TOUCH, number);
         message.number[1] = session->serial;
-        message.number[2] = ask->sent_ns;
         door->send(door, &message);
     }
 }
@@ -223,7 +222,7 @@ static void hear_touch(struct ensemble *ensemble, const struct server_message *m
 {
     struct ensemble_session *session = ensemble_session_at(ensemble, message->index);
     if (session->open && session->serial == message->number[1]) {
-        session_touch(ensemble, session, message->number[2], door);
+        session_touch(ensemble, session, door);
     }
 }
 

@@ -136,7 +136,7 @@ struct lock_reply session_begin(struct ensemble *ensemble, const struct server_a
                                 struct server_door *door);
 struct lock_reply session_attach(struct ensemble *ensemble, const struct server_ask *ask,
                                  struct server_door *door);
-void session_touch(struct ensemble *ensemble, struct ensemble_session *session, int64_t sent_ns,
+void session_touch(struct ensemble *ensemble, struct ensemble_session *session,
                    struct server_door *door);
 void session_wake(struct ensemble *ensemble, uint32_t number, struct server_door *door);
 void sessions_rearm(struct ensemble *ensemble, struct server_door *door);
@@ -155,7 +155,7 @@ void znode_exists(struct ensemble *ensemble, const struct server_ask *ask,
 void znodes_expire(struct ensemble *ensemble, uint32_t row, const struct ensemble_session *session,
                    struct server_door *door);
 void znodes_touched(struct ensemble *ensemble, const struct ensemble_session *session,
-                    int64_t sent_ns, struct server_door *door);
+                    struct server_door *door);
 /* A member has applied more than `before`: who watches there is told. */
 void watches_fire(struct ensemble *ensemble, uint32_t node, int64_t before,
                   struct server_door *door);

@@ -81,7 +81,7 @@ static void session_extend(const struct ensemble *ensemble, struct ensemble_sess
     session->sound_ns = door->true_ns + session->timeout_ns;
 }
 
-void session_touch(struct ensemble *ensemble, struct ensemble_session *session, int64_t sent_ns,
+void session_touch(struct ensemble *ensemble, struct ensemble_session *session,
                    struct server_door *door)
 {
     if (ensemble->leader == ENSEMBLE_NOBODY) {
@@ -89,7 +89,7 @@ void session_touch(struct ensemble *ensemble, struct ensemble_session *session, 
     }
     session_extend(ensemble, session, door);
     session_arm(ensemble, session, door);
-    znodes_touched(ensemble, session, sent_ns, door);
+    znodes_touched(ensemble, session, door);
 }
 
 void sessions_begin_anew(struct ensemble *ensemble, struct server_door *door)
@@ -138,7 +138,7 @@ struct lock_reply session_begin(struct ensemble *ensemble, const struct server_a
         };
     }
     attach(ensemble, session, ask);
-    session_touch(ensemble, session, ask->sent_ns, door);
+    session_touch(ensemble, session, door);
     return (struct lock_reply){.type = LOCK_REPLY_YES};
 }
 
@@ -151,7 +151,7 @@ struct lock_reply session_attach(struct ensemble *ensemble, const struct server_
         return (struct lock_reply){.type = LOCK_REPLY_NO};
     }
     attach(ensemble, session, ask);
-    session_touch(ensemble, session, ask->sent_ns, door);
+    session_touch(ensemble, session, door);
     return (struct lock_reply){.type = LOCK_REPLY_YES};
 }
 

@@ -95,7 +95,7 @@ static uint64_t tell_set(const struct ensemble *ensemble, const struct server_as
 }
 
 void znodes_touched(struct ensemble *ensemble, const struct ensemble_session *session,
-                    int64_t sent_ns, struct server_door *door)
+                    struct server_door *door)
 {
     struct server_ask ask = session->connect;
     const struct ensemble_client *client = ensemble_client_of(ensemble, &ask);
@@ -106,10 +106,10 @@ void znodes_touched(struct ensemble *ensemble, const struct ensemble_session *se
         }
         ask.command.kind = ZOOKEEPER_PING;
         ask.command.value = znode->guid;
-        ask.sent_ns = sent_ns;
         struct history_event event = server_command_event(ensemble->dialect, &ask, ENSEMBLE_STORE,
                                                           HISTORY_KEY_EXTENDED, &znode->guid);
         event_until(&event, ensemble, session, door);
+        event.flags &= (uint16_t)~HISTORY_HAS_SENT; /* no answer answers just this */
         (void)door->record(door, &event);
     }
 }
