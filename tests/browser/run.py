@@ -16,7 +16,10 @@ import chromium
 PICKLOCK = os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "./picklock")
 SCENARIOS = pathlib.Path(__file__).resolve().parent.parent.parent / "scenarios"
 FOUND = ["restart-forgets", "pause-after-granted", "pause-saved-by-fence", "clock-jump-one-node", "wrong/extend-no-recheck"]
-RUNS = [*FOUND, "partition-ring", "contenders-20"]
+# Locks of every other kind of server: sessions that are renewed, leaders, links between nodes.
+KINDS = ["etcd/etcd-leader-apart", "sql/sql-failover", "zookeeper/zookeeper-cut-off", "chubby/chubby-failover-beyond-grace",
+         "replicas/wait-other-promoted"]
+RUNS = [*FOUND, "partition-ring", "contenders-20", *KINDS]
 # The same on real servers: their times are the machine's, and no two are alike.
 REAL = [name + " real" for name in FOUND] if shutil.which("redis-server") else []
 SIZES = [(400, 800), (1000, 800), (1900, 1000)]
@@ -42,6 +45,24 @@ COUNTS = """(() => {
   return JSON.stringify(sums);
 })()"""
 
+
+# What is written, or drawn as a line, in the colour of a violation.
+RED = """(() => {
+  const found = [], text = CanvasRenderingContext2D.prototype.fillText, path = CanvasRenderingContext2D.prototype.stroke;
+  CanvasRenderingContext2D.prototype.fillText = function (words, ...rest) {
+    if (this.fillStyle === colour.fail) found.push(words);
+    text.call(this, words, ...rest);
+  };
+  let lines = 0;
+  CanvasRenderingContext2D.prototype.stroke = function (...rest) {
+    if (this.strokeStyle === colour.fail) lines++;
+    path.apply(this, rest);
+  };
+  draw();
+  CanvasRenderingContext2D.prototype.fillText = text;
+  CanvasRenderingContext2D.prototype.stroke = path;
+  return JSON.stringify(lines > found.length ? [...found, lines + ' red lines'] : found);
+})()"""
 
 # Texts of one canvas that lie on each other.
 TOUCH = """(() => {
@@ -136,6 +157,22 @@ class Looks(Pages):
         self.assertEqual(self.js("[colourOf(0), colourOf(1)].join()"), "#005f9e,#d98a00")
         names = json.loads(self.js("JSON.stringify(lanes.map(lane => lane.name))"))
         self.assertEqual(names, ["faults", "guarded store", "client 1", "client 2", "auditor", *[f"node {n}" for n in range(1, 6)]])
+
+    def test_a_renewed_lease_is_told_and_alarms_nobody(self):
+        for name in ("etcd/etcd-leader-apart", "zookeeper/zookeeper-cut-off"):
+            self.open(name, 1900, 1000)
+            moved = [k for k, event in enumerate(self.history(name)) if event["f"] == "moved"]
+            self.assertGreater(len(moved), 3)
+            self.assertIn("\u2019s lease was renewed, until ", self.js(f"eventText({moved[0]})"))
+            self.assertEqual(json.loads(self.js(RED)), ["told: lost"] if "zookeeper" in name else [])
+            self.assertTrue(self.js(f"hits.some(one => one.i === {moved[0]})"))
+
+    def test_a_clock_that_moves_an_end_is_told_as_that(self):
+        self.pages["clock"] = self.run_of("client-wall-clock-jump")
+        self.open("clock")
+        moved = [k for k, event in enumerate(self.history("clock")) if event["f"] == "moved"]
+        for k in moved:
+            self.assertIn("its clock moved", self.js(f"eventText({k})"))
 
     def test_paper_gets_light_colours_and_every_story(self):
         self.open("wrong/extend-no-recheck", dark=True)
@@ -315,7 +352,7 @@ class Batch(Pages):
                 said = json.loads(self.js(CUT.replace("'.unseen, ", "'.unseen, .scroll, ")))
                 self.assertEqual(said, {"wide": said["wide"], "cut": []})
                 self.assertLessEqual(said["wide"], 0)
-                self.assertEqual(self.js("document.querySelector('h1').textContent"), "All 350 runs are as expected.")
+                self.assertEqual(self.js("document.querySelector('h1').textContent"), f"All {50 * len(RUNS)} runs are as expected.")
                 self.assertEqual(self.js("document.querySelectorAll('svg rect').length > 100"), True)
 
     def test_its_links_lead_to_pages_that_work(self):

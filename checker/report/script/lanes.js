@@ -309,10 +309,15 @@ function drawClient(c, lane) {
   drawLeases(c, lane, at);
   drawSections(c, lane, at);
   drawWaits(c, lane, at);
-  const points = LAYERS['point' + lane.p];
+  const points = LAYERS['point' + lane.p], ink = colourOf(lane.p);
   eachBar(points, timeAt(picture.gutter), timeAt(picture.width), j => {
     const x = xOf(points.start[j]), words = POINTS[points.more[j].f];
     if (!words) return;
+    if (points.more[j].f === 'moved' && eventAt(points.from[j]).fault < 0) {
+      line(c, ink, 1.5, [[x, at.top + at.height - 5], [x, at.top + at.height + 3]]);
+      hit(x - 4, at.top, 8, at.height, points.from[j], 3);
+      return;
+    }
     line(c, colour.fail, 2, [[x, lane.y + 2], [x, lane.y + lane.h - 2]]);
     const style = {size: 10, weight: '600'};
     const place = small || points.count >= 40 ? null : spotBeside(c, words, x, 5, lane.y + lane.h - 8, style);

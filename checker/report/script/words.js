@@ -152,7 +152,7 @@ function eventText(i) {
   if (kind === 'node') return nodeText(event, who, because);
   if (kind === 'section') return `${who} ${f === 'enter' ? 'enters' : 'leaves'} the section of ${resourceName(event.resource)}`;
   if (kind === 'notice') return `${who} is told that it lost ${resourceName(event.resource)}${because}`;
-  if (kind === 'lease') return `${who}\u2019s promised end moves to ${momentText(event.until)}: its clock moved`;
+  if (kind === 'lease') return `${who}\u2019s ${event.fault < 0 ? `lease was renewed, until ${momentText(event.until)}` : `promised end moves to ${momentText(event.until)}: its clock moved`}`;
   if (kind === 'client') return `${who} ${{started: 'starts', done: 'is done', killed: 'is killed'}[f] || clean(f)}`;
   if (kind === 'phase') return f === 'healed' ? 'all faults are healed' : 'the run ends' + because;
   if (kind === 'late') return `the recorder stood still for ${lengthText(event.asked)}${because}`;
