@@ -188,6 +188,10 @@ planted: picklock ## bugs planted in foreign locks are caught; SAMPLE=i/n for a 
 	@python3 tests/adapters/planted_run.py ./picklock --sample $(or $(SAMPLE),0/1) \
 	    --runs $(or $(RUNS),0) --busy $(or $(BUSY),0) --jobs $(or $(JOBS),4)
 
+.PHONY: flakes
+flakes: picklock ## is a verdict luck: the corpus on real servers, RUNS=3000 times, with BUSY=30 programs beside it; adds to OUT=build/flakes
+	@tools/busy.sh $(or $(BUSY),30) python3 tools/flakes.py ./picklock --runs $(or $(RUNS),3000) --out $(or $(OUT),build/flakes)
+
 .PHONY: published
 published: picklock ## what is said of published libraries, where `make adapters` installed them
 	@python3 tests/adapters/published.py ./picklock
