@@ -101,12 +101,25 @@ void text_add_foreign(struct text *text, const char *bytes, size_t count)
     }
 }
 
-void foreign_print(FILE *stream, const char *text, size_t bytes)
+enum foreign_newlines { NEWLINES_STAY, NEWLINES_ESCAPED };
+
+static void foreign_print_as(FILE *stream, const char *text, size_t bytes,
+                             enum foreign_newlines newlines)
 {
     char escape[ESCAPE_BYTES];
     for (size_t at = 0, taken = 0; at < bytes; at += taken) {
         taken = foreign_escape(text + at, bytes - at, escape);
-        bool plain = escape[0] == '\0' || text[at] == '\n';
+        bool plain = escape[0] == '\0' || (text[at] == '\n' && newlines == NEWLINES_STAY);
         (void)fwrite(plain ? text + at : escape, 1, plain ? taken : strlen(escape), stream);
     }
+}
+
+void foreign_print(FILE *stream, const char *text, size_t bytes)
+{
+    foreign_print_as(stream, text, bytes, NEWLINES_STAY);
+}
+
+void foreign_print_line(FILE *stream, const char *text)
+{
+    foreign_print_as(stream, text, strlen(text), NEWLINES_ESCAPED);
 }

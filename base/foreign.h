@@ -29,4 +29,7 @@ void text_add_foreign(struct text *text, const char *bytes, size_t count);
 /* Print a text of ours with foreign words in it: the same, but newlines are ours and stay. */
 void foreign_print(FILE *stream, const char *text, size_t bytes);
 
+/* Print what is one line, whoever wrote it: newlines are escaped, too. */
+void foreign_print_line(FILE *stream, const char *text);
+
 #endif

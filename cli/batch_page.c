@@ -2,6 +2,7 @@
 #include "cli/batch_page.h"
 
 #include "base/assert.h"
+#include "base/foreign.h"
 #include "checker/report/page.h"
 #include "checker/report/page_files.h"
 #include "cli/files.h"
@@ -451,7 +452,9 @@ struct result batch_page_write(const struct tally *tally, const char *out,
     (void)snprintf(path, sizeof path, "%s/index.html", out);
     struct result result = RESULT_OK;
     if (!results_page_is_ours(path)) {
-        fprintf(stderr, "picklock: %s is not picklock's, and stays as it is\n", path);
+        fprintf(stderr, "picklock: ");
+        foreign_print_line(stderr, path);
+        fprintf(stderr, " is not picklock's, and stays as it is\n");
     } else if (sheet.cut) {
         text_add(why, "%s: no memory to draw it", path);
         result = result_error(ERROR_IO);

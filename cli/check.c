@@ -211,7 +211,8 @@ static void check_say(const struct check_options *options, const struct check_sa
 {
     static char memory[2 * CHECK_TEXT_BYTES];
     if (!options->json) {
-        printf("%s: %-18s %s\n", options->shown, said->name, verdict_name(said->verdict));
+        foreign_print_line(stdout, options->shown);
+        printf(": %-18s %s\n", said->name, verdict_name(said->verdict));
         for (const char *line = said->details; *line != '\0';) {
             size_t bytes = strcspn(line, "\n");
             printf("    ");
@@ -407,10 +408,9 @@ static struct result check_all(struct check_options *options, const char *path, 
     }
     check_tell_causes(options, path, &view.stories);
     if (limits && !result_failed(result)) {
-        fprintf(stderr,
-                "%s: more clients or locks than the checks of a run follow (docs/CHECKS.md, "
-                "Limits): judged as a lock of a model only\n",
-                path);
+        foreign_print_line(stderr, options->shown);
+        fprintf(stderr, ": more clients or locks than the checks of a run follow (docs/CHECKS.md, "
+                        "Limits): judged as a lock of a model only\n");
     }
     options->linear.model = view.facts.leases ? LINEAR_LEASE : LINEAR_OWNER;
     loaded_release(&view.loaded);

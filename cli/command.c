@@ -93,7 +93,7 @@ static void print_help(FILE *stream)
 static int unknown_command(const char *name)
 {
     fprintf(stderr, "picklock: unknown command \"");
-    foreign_print(stderr, name, strlen(name));
+    foreign_print_line(stderr, name);
     fprintf(stderr, "\"");
     for (size_t i = 0; i < subcommand_count(); i++) {
         if (text_distance(name, subcommands[i].name) <= 2) {
@@ -129,7 +129,7 @@ int command_fail(struct result result, const struct text *why)
 {
     const char *sentence = why->length > 0 ? why->data : error_sentence(result.code);
     fprintf(stderr, "picklock: ");
-    foreign_print(stderr, sentence, strlen(sentence));
+    foreign_print_line(stderr, sentence);
     fprintf(stderr, "\n");
     return error_exit_code(result.code);
 }

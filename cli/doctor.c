@@ -30,7 +30,7 @@ int command_doctor(int argc, char **argv)
                            : line.needed ? "MISSING"
                                          : "-";
         printf("%-8s %-28s ", word, line.what);
-        foreign_print(stdout, line.found, strlen(line.found));
+        foreign_print_line(stdout, line.found);
         printf("\n");
         if (!line.there && line.remedy[0] != '\0') {
             printf("%-8s %-28s get it: %s\n", "", "", line.remedy);

@@ -135,7 +135,7 @@ int command_explain(int argc, char **argv)
     }
     const char *best = explain_nearest(name);
     fprintf(stderr, "picklock explain: \"");
-    foreign_print(stderr, name, strlen(name));
+    foreign_print_line(stderr, name);
     fprintf(stderr, "\" is no check, fault or exit code");
     if (best != NULL) {
         fprintf(stderr, "; did you mean \"%s\"?\n", best);

@@ -59,7 +59,7 @@ static void lint_races(const struct scenario *scenario)
         char memory[64];
         struct text at = text_over(memory, sizeof memory);
         duration_print(fault->start.at_ns, &at);
-        foreign_print(stderr, scenario->path, strlen(scenario->path));
+        foreign_print_line(stderr, scenario->path);
         fprintf(stderr,
                 ":%u:%u: warning: this %s begins at %s, and a check is expected to fail: where the "
                 "clients are by then is luck. Let it begin `on` what a client does; `picklock run "
@@ -74,7 +74,9 @@ static void lint_print(const struct scenario *scenario, size_t i, const void *op
     const struct lint_options *lint = options;
     lint_races(scenario);
     if (!lint->canonical) {
-        text_add(text, "ok    %s\n", scenario->path);
+        text_add(text, "ok    ");
+        text_add_foreign(text, scenario->path, strlen(scenario->path));
+        text_add(text, "\n");
         return;
     }
     text_add(text, "%s", i > 0 ? "---\n" : "");

@@ -77,7 +77,10 @@ static int list_scenarios(char *path)
     struct result result = scenarios_load(&path, path != NULL ? 1 : 0, &arena, &scenarios, &why);
     int code = result_failed(result) ? command_fail(result, &why) : EXIT_MET;
     for (size_t i = 0; code == EXIT_MET && i < scenarios.count; i++) {
-        printf("%-44s ", scenarios.list[i].path);
+        char line[2 * FILES_PATH_BYTES];
+        struct text shown = text_over(line, sizeof line);
+        text_add_foreign(&shown, scenarios.list[i].path, strlen(scenarios.list[i].path));
+        printf("%-44s ", shown.data);
         print_about(scenarios.list[i].about);
     }
     arena_release(&arena);

@@ -2,6 +2,7 @@
 #include "cli/merge_join.h"
 
 #include "base/assert.h"
+#include "base/foreign.h"
 #include "cli/report_json.h"
 
 #include <inttypes.h>
@@ -52,9 +53,12 @@ static struct result drop_doubles(struct merge_shards *shards, struct text *why)
                      shard->runs.shard, shard->runs.shards, before->path, shard->path);
             return result_error(ERROR_SCHEMA);
         }
-        fprintf(stderr,
-                "picklock: %s and %s are the same shard %" PRIu32 "/%" PRIu32 ": counted once\n",
-                before->path, shard->path, shard->runs.shard, shard->runs.shards);
+        fprintf(stderr, "picklock: ");
+        foreign_print_line(stderr, before->path);
+        fprintf(stderr, " and ");
+        foreign_print_line(stderr, shard->path);
+        fprintf(stderr, " are the same shard %" PRIu32 "/%" PRIu32 ": counted once\n",
+                shard->runs.shard, shard->runs.shards);
         merge_release(shard);
     }
     shards->count = kept;

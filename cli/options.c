@@ -25,9 +25,9 @@ enum { COMMON_COUNT = sizeof common / sizeof common[0], GUESS_DISTANCE_MAX = 3 }
 
 static _Noreturn void refuse(const char *command, const struct text *sentence)
 {
-    foreign_print(stderr, command, strlen(command));
+    foreign_print_line(stderr, command);
     fprintf(stderr, ": ");
-    foreign_print(stderr, sentence->data, sentence->length);
+    foreign_print_line(stderr, sentence->data);
     fprintf(stderr, "\n");
     exit(EXIT_USAGE);
 }

@@ -1,10 +1,12 @@
 /* plan.c: `picklock plan`: what a scenario will do with a seed; nothing is started. */
+#include "base/foreign.h"
 #include "cli/command.h"
 #include "cli/each.h"
 #include "cli/options.h"
 #include "cli/seed.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 struct plan_options {
     struct scenario_paths paths;
@@ -44,8 +46,9 @@ static void plan_print(const struct scenario *scenario, size_t i, const void *op
     static struct plan plan;
     const struct plan_options *asked = options;
     scenario_plan(scenario, asked->seed, 1000000, &plan);
-    text_add(text, "%s# %s with seed %" PRIu64 "\n", i > 0 ? "---\n" : "", scenario->path,
-             asked->seed);
+    text_add(text, "%s# ", i > 0 ? "---\n" : "");
+    text_add_foreign(text, scenario->path, strlen(scenario->path));
+    text_add(text, " with seed %" PRIu64 "\n", asked->seed);
     scenario_print(&plan.scenario, text);
 }
 

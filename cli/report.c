@@ -267,7 +267,9 @@ static void report_kind_text(const struct report *report, const struct report_gr
 {
     const struct run_report *run = &kind->shortest;
     char memory[2048];
+    char quoted[2 * sizeof memory];
     struct text text = text_over(memory, sizeof memory);
+    struct text word = text_over(quoted, sizeof quoted);
     const char *rest = run->sentences;
     if (group->runs > 1) {
         printf("      %" PRIu64 " runs, the shortest with seed %" PRIu64 " and %" PRIu64
@@ -286,7 +288,10 @@ static void report_kind_text(const struct report *report, const struct report_gr
     if (run->kept || run->logged) {
         text_clear(&text);
         report_folder(report, group, run, &text);
-        printf("        %s%s\n", run->kept ? "story: picklock show " : "logs:  ", text.data);
+        printf("        %s", run->kept ? "story: picklock show " : "logs:  ");
+        text_clear(&word);
+        shell_word(&word, text.data);
+        printf("%s\n", word.data);
     }
     if (kind->seed_count > 1 && kind->seeds[0] != kind->seeds[kind->seed_count - 1]) {
         printf("        shortest seeds:");

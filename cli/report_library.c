@@ -139,7 +139,7 @@ static void print_groups(const struct report_group *groups, size_t count,
 static void print_declared(const struct lock_nature *nature)
 {
     const char *comma = "it declares ";
-    foreign_print(stdout, nature->library, strlen(nature->library));
+    foreign_print_line(stdout, nature->library);
     printf(": %s; ", nature->nodes_max == 1 ? "a lock for one node" : "a lock for several nodes");
     for (int i = 0; i < HISTORY_DECLARES; i++) {
         if ((nature->declares >> i & 1u) != 0) {

@@ -2,6 +2,7 @@
 #include "cli/run_one.h"
 
 #include "base/assert.h"
+#include "base/foreign.h"
 #include "cli/again.h"
 #include "cli/command.h"
 #include "cli/files.h"
@@ -388,6 +389,7 @@ void run_one(const struct run_request *request, struct run_report *report)
         report->status = result.code == ERROR_INTERRUPTED ? RUN_INTERRUPTED : RUN_ERROR;
         report->error = (uint8_t)result.code;
         struct text text = text_over(report->sentences, sizeof report->sentences);
-        text_add(&text, "%s\n", why.data);
+        text_add_foreign(&text, why.data, why.length);
+        text_add(&text, "\n");
     }
 }

@@ -110,7 +110,8 @@ static void show_name(const char *before, const char *name)
 static void show_header(const struct loaded *loaded, const char *path)
 {
     const struct history_header *header = &loaded->header;
-    printf("%s: %zu events", path, loaded->count);
+    foreign_print_line(stdout, path);
+    printf(": %zu events", loaded->count);
     if (header->scenario[0] != '\0') {
         show_name(", scenario ", header->scenario);
         show_name(", world ", header->world);

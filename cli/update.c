@@ -142,7 +142,7 @@ static struct result update_write(const char *path, const char *text, struct tex
 static void say(FILE *stream, const struct scenario *scenario, size_t check, const char *what,
                 const char *value)
 {
-    foreign_print(stream, scenario->path, strlen(scenario->path));
+    foreign_print_line(stream, scenario->path);
     fprintf(stream, ": %s: %s%s\n", check_at(check)->name, what, value);
 }
 

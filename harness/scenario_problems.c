@@ -2,6 +2,7 @@
 #include "harness/scenario_problems.h"
 
 #include "base/assert.h"
+#include "base/foreign.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,11 +91,16 @@ static void problem_print(const struct problems *problems, const struct problem 
 {
     struct place place = problem->place;
     if (place.line == 0) {
-        text_add(text, "%s: %s\n", problems->path, problem->sentence.data);
+        text_add_foreign(text, problems->path, strlen(problems->path));
+        text_add(text, ": ");
+        text_add_foreign(text, problem->sentence.data, problem->sentence.length);
+        text_add(text, "\n");
         return;
     }
-    text_add(text, "%s:%u:%u: %s\n", problems->path, place.line, place.column,
-             problem->sentence.data);
+    text_add_foreign(text, problems->path, strlen(problems->path));
+    text_add(text, ":%u:%u: ", place.line, place.column);
+    text_add_foreign(text, problem->sentence.data, problem->sentence.length);
+    text_add(text, "\n");
     const char *start = NULL;
     size_t length = problems->bytes == NULL ? 0 : problems_line(problems, place.line, &start);
     if (length == 0) {
@@ -128,7 +134,8 @@ void problems_print(struct problems *problems, struct text *errors)
         problem_print(problems, &problems->list[i], errors);
     }
     if (problems->total > problems->count) {
-        text_add(errors, "%s: and %u more\n", problems->path, problems->total - problems->count);
+        text_add_foreign(errors, problems->path, strlen(problems->path));
+        text_add(errors, ": and %u more\n", problems->total - problems->count);
     }
 }
 
