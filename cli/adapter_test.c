@@ -2,6 +2,7 @@
 #include "cli/adapter_look.h"
 #include "cli/command.h"
 #include "cli/dry.h"
+#include "cli/results.h"
 
 #include "base/assert.h"
 #include "base/duration.h"
@@ -30,7 +31,8 @@ enum { KEY_JSON = 1000, KEY_OUT };
 static const struct argp_option test_option_table[] = {
     {"adapter", 'a', "CMD", 0, "the library behind this adapter", 0},
     {"json", KEY_JSON, NULL, 0, "one JSON object", 0},
-    {"out", KEY_OUT, "DIR", 0, "folder for what is recorded meanwhile (default picklock-out)", 0},
+    {"out", KEY_OUT, "DIR", 0,
+     "folder for what is recorded meanwhile (default $PICKLOCK_OUT, or picklock-out)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -436,10 +438,11 @@ static void json_print(const struct adapter_test *test)
 
 int command_adapter_test(int argc, char **argv)
 {
-    static struct adapter_test test = {.out = "picklock-out"};
+    static struct adapter_test test;
     struct arena arena = arena_empty(TEST_ARENA_BYTES);
     char memory[WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
+    test.out = results_default();
     command_parse(&adapter_test_argp, argc, argv, &test);
     struct result result = test_run(&test, &arena, &why);
     arena_release(&arena);

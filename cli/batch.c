@@ -100,6 +100,9 @@ static void batch_link(const struct batch *batch, const struct run_report *repor
         (void)snprintf(link_path, sizeof link_path, "%s/%s%slatest", batch->out, all ? "" : name,
                        all ? "" : "/");
         (void)snprintf(fresh, sizeof fresh, "%.4000s.%d", link_path, (int)getpid());
+        if (!results_link_is_ours(link_path)) {
+            continue;
+        }
         if (symlink(target, fresh) != 0 || rename(fresh, link_path) != 0) {
             (void)unlink(fresh);
         }
@@ -109,13 +112,12 @@ static void batch_link(const struct batch *batch, const struct run_report *repor
 static struct result batch_move(const struct batch *batch, const char *directory,
                                 struct run_report *report, struct text *why)
 {
-    char path[FILES_PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/%s/%" PRIu64, batch->out, batch->scenario->name,
+    char folder[FILES_PATH_BYTES];
+    char path[FILES_PATH_BYTES + 16];
+    (void)snprintf(folder, sizeof folder, "%.3900s/%s/%" PRIu64, batch->out, batch->scenario->name,
                    report->seed);
-    TRY(folder_make(path, why));
-    (void)snprintf(path, sizeof path, "%s/%s/%" PRIu64 "/%s", batch->out, batch->scenario->name,
-                   report->seed, batch->world->name);
-    TRY(results_keep(directory, path, &report->place, why));
+    (void)snprintf(path, sizeof path, "%s/%s", folder, batch->world->name);
+    TRY(results_keep(directory, folder, path, &report->place, why));
     batch_link(batch, report);
     return RESULT_OK;
 }

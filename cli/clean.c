@@ -15,7 +15,7 @@ struct clean_options {
 };
 
 static const struct argp_option clean_option_table[] = {
-    {"out", 'o', "DIR", 0, "folder of the results (default picklock-out)", 0},
+    {"out", 'o', "DIR", 0, "folder of the results (default $PICKLOCK_OUT, or picklock-out)", 0},
     {"all", 'a', NULL, 0, "remove every kept run in it as well", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -47,7 +47,7 @@ const struct argp clean_argp = {
 
 int command_clean(int argc, char **argv)
 {
-    struct clean_options options = {.out = "picklock-out"};
+    struct clean_options options = {.out = results_default()};
     struct clean_report report = {0};
     command_parse(&clean_argp, argc, argv, &options);
     clean_leftovers(options.out, &report);
@@ -56,7 +56,7 @@ int command_clean(int argc, char **argv)
            report.processes_killed, folders);
     if (options.all) {
         printf(", and %u that were kept in ", results_remove_all(options.out));
-        foreign_print(stdout, options.out, strlen(options.out));
+        foreign_print_line(stdout, options.out);
         if (access(options.out, F_OK) == 0) {
             printf("; what else is there is not picklock's and stays");
         }

@@ -279,6 +279,7 @@ struct result folder_copy(const char *from, const char *to, struct text *why)
 
 struct result file_write(const char *path, const char *data, size_t bytes, struct text *why)
 {
+    struct stat info;
     FILE *file = fopen(path, "we");
     bool ok = file != NULL && fwrite(data, 1, bytes, file) == bytes;
     int saved = errno;
@@ -287,6 +288,9 @@ struct result file_write(const char *path, const char *data, size_t bytes, struc
         saved = errno;
     }
     if (!ok) {
+        if (file != NULL && lstat(path, &info) == 0 && S_ISREG(info.st_mode)) {
+            (void)unlink(path); /* half a file is none */
+        }
         text_add(why, "cannot write %s: %s", path, strerror(saved));
         return result_error(ERROR_IO);
     }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char first[] =
     "version: 1\n"
@@ -94,15 +95,21 @@ int command_init(int argc, char **argv)
     FILE *file = fopen(path, "wxe");
     bool written = file != NULL && fprintf(file, first, name, path) > 0;
     int refused = errno;
-    written = file != NULL && fclose(file) == 0 && written;
+    if (file != NULL && fclose(file) != 0) {
+        written = false;
+        refused = errno;
+    }
     if (!written) {
+        if (file != NULL) {
+            (void)unlink(path); /* it is ours: it was not there before */
+        }
         text_add(&why, "%s: %s; nothing was changed", path, strerror(refused));
         return command_fail(result_error(refused == EEXIST ? ERROR_USAGE : ERROR_IO), &why);
     }
     printf("wrote ");
-    foreign_print(stdout, path, strlen(path));
+    foreign_print_line(stdout, path);
     printf("; run it: picklock run ");
-    foreign_print(stdout, path, strlen(path));
+    foreign_print_line(stdout, path);
     printf("\n");
     return EXIT_MET;
 }

@@ -1,5 +1,6 @@
 /* merge.c: `picklock merge`: puts the results of shards together, as if one picklock had done it
  * all. */
+#include "base/foreign.h"
 #include "cli/batch_page.h"
 #include "cli/command.h"
 #include "cli/merge_keep.h"
@@ -8,6 +9,7 @@
 
 #include "base/assert.h"
 #include "cli/options.h"
+#include "cli/results.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -39,8 +41,8 @@ static const struct argp_option merge_option_table[] = {
      "go on without the shards that are missing or cut; exit code "
      "2 at least",
      0},
-    {"out", KEY_OUT, "DIR", 0, "folder for the shortest run of each kind (default picklock-out)",
-     0},
+    {"out", KEY_OUT, "DIR", 0,
+     "folder for the shortest run of each kind (default $PICKLOCK_OUT, or picklock-out)", 0},
     {"keep", KEY_KEEP, "WHEN", 0, "keep it: on-failure (default), always or never", 0},
     {"quiet", 'q', NULL, 0, "print only what is not as expected, and the table", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -139,7 +141,9 @@ static struct result merging_file(struct merging *merging, const char *folder, c
     }
     struct result result = merge_read(kept, merging->arena, &merging->scenarios, shard, &problem);
     if (result.code == ERROR_ENVIRONMENT) {
-        fprintf(stderr, "picklock: %s\n", problem.data);
+        fprintf(stderr, "picklock: ");
+        foreign_print_line(stderr, problem.data);
+        fprintf(stderr, "\n");
         merging->broken++;
         return RESULT_OK;
     }
@@ -177,8 +181,11 @@ static struct result merging_folder(struct merging *merging, const char *folder,
     }
     for (int i = 0; i < count; i++) {
         if (has_suffix(names[i]->d_name, ".part")) {
-            fprintf(stderr, "picklock: %s/%s is of a shard that was killed, or is still at work\n",
-                    folder, names[i]->d_name);
+            fprintf(stderr, "picklock: ");
+            foreign_print_line(stderr, folder);
+            fprintf(stderr, "/");
+            foreign_print_line(stderr, names[i]->d_name);
+            fprintf(stderr, " is of a shard that was killed, or is still at work\n");
         } else if (!result_failed(result)) {
             result = merging_file(merging, folder, names[i]->d_name, why);
         }
@@ -291,8 +298,9 @@ static struct result merge_all(struct merging *merging, int *exit_code, struct t
 
 int command_merge(int argc, char **argv)
 {
-    static struct merge_options options = {.out = "picklock-out", .keep = true};
+    static struct merge_options options = {.keep = true};
     static struct merging merging;
+    options.out = results_default();
     command_parse(&merge_argp, argc, argv, &options);
     char memory[2 * WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);

@@ -119,7 +119,7 @@ static void outcome_keep_last(struct outcome *outcome, struct report_group *grou
     if (place->number > 0 && !is_pointed_at(group, place)) {
         struct run_report old = {.seed = place->seed, .place = place->number};
         report_folder(outcome->report, group, &old, &path);
-        (void)results_remove(path.data);
+        results_forget(path.data);
     }
     *place = (struct report_place){run->seed, run->place};
 }

@@ -4,11 +4,13 @@
 #include "base/assert.h"
 #include "cli/files.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -18,6 +20,12 @@ enum { PLACES_MAX = 1000000 };
 
 static const char mark_words[] =
     "picklock run\nThis folder is picklock's: `picklock clean --all` removes it.\n";
+
+const char *results_default(void)
+{
+    const char *out = getenv("PICKLOCK_OUT");
+    return out != NULL && out[0] != '\0' ? out : "picklock-out";
+}
 
 static bool mark_path(const char *folder, char path[FILES_PATH_BYTES])
 {
@@ -115,11 +123,26 @@ void results_add_number(struct text *path, uint32_t number)
     }
 }
 
-struct result results_keep(const char *folder, const char *place, uint32_t *number,
-                           struct text *why)
+void results_forget(const char *folder)
 {
+    char above[FILES_PATH_BYTES];
+    (void)results_remove(folder);
+    (void)snprintf(above, sizeof above, "%s", folder);
+    char *slash = strrchr(above, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+        (void)rmdir(above);
+    }
+}
+
+struct result results_keep(const char *folder, const char *above, const char *place,
+                           uint32_t *number, struct text *why)
+{
+    enum { EMPTIED_MAX = 100 };
     char memory[FILES_PATH_BYTES];
+    int emptied = 0;
     ASSERT(results_are_ours(folder));
+    TRY(folder_make(above, why));
     for (*number = 1; *number < PLACES_MAX; (*number)++) {
         struct text path = text_over(memory, sizeof memory);
         text_add(&path, "%s", place);
@@ -128,7 +151,10 @@ struct result results_keep(const char *folder, const char *place, uint32_t *numb
         if (rename(folder, path.data) == 0) {
             return RESULT_OK;
         }
-        if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) {
+        if (errno == ENOENT && emptied++ < EMPTIED_MAX) { /* another run's results_forget */
+            TRY(folder_make(above, why));
+            (*number)--;
+        } else if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) {
             break;
         }
     }
@@ -192,6 +218,30 @@ static bool remove_page(const char *out)
     return results_page_is_ours(path) && unlink(path) == 0;
 }
 
+/* SEED/WORLD, or NAME/SEED/WORLD: what our links say, also of a run that is gone meanwhile. */
+static bool leads_to_a_run(const char *target)
+{
+    const char *slash = strrchr(target, '/');
+    size_t digits = 0;
+    while (slash != NULL && slash - digits > target &&
+           isdigit((unsigned char)slash[-1 - (ptrdiff_t)digits])) {
+        digits++;
+    }
+    return digits > 0 && (slash - digits == target || slash[-1 - (ptrdiff_t)digits] == '/');
+}
+
+bool results_link_is_ours(const char *path)
+{
+    char target[FILES_PATH_BYTES];
+    struct stat info;
+    ssize_t bytes = readlink(path, target, sizeof target - 1);
+    if (bytes < 0) {
+        return errno == ENOENT;
+    }
+    target[bytes] = '\0';
+    return leads_to_a_run(target) && (results_are_ours(path) || stat(path, &info) != 0);
+}
+
 /* "latest": a link to a kept run. */
 static bool is_latest(const FTSENT *entry)
 {
@@ -228,7 +278,7 @@ uint32_t results_remove_all(const char *out)
     uint32_t removed = 0;
     (void)snprintf(copy, sizeof copy, "%s", out);
     char *roots[] = {copy, NULL};
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, links_first);
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR | FTS_XDEV, links_first);
     for (FTSENT *entry = walk != NULL ? fts_read(walk) : NULL; entry != NULL;
          entry = fts_read(walk)) {
         bool running = strcmp(entry->fts_name, ".running") == 0; /* results_sweep knows of those */

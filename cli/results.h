@@ -16,6 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Where results go unless --out says otherwise: $PICKLOCK_OUT, or picklock-out. */
+const char *results_default(void);
+
 /* Whether `name` in a folder is a mark; and whether a folder has one. */
 #define RESULTS_MARK ".picklock"
 bool results_are_ours(const char *folder);
@@ -31,14 +34,20 @@ void results_end(int *lock);
 bool results_remove(const char *folder);
 
 /*
- * Move a run's folder to `place`, or where something is there already to the first of place.2,
- * place.3, ... that is free; `number` says which.
+ * Move a run's folder to `place`, in `above`, or where something is there already to the first of
+ * place.2, place.3, ... that is free; `number` says which.
  */
-MUST_USE struct result results_keep(const char *folder, const char *place, uint32_t *number,
-                                    struct text *why);
+MUST_USE struct result results_keep(const char *folder, const char *above, const char *place,
+                                    uint32_t *number, struct text *why);
+
+/* results_remove, and the folder of its seed where nothing else is in that. */
+void results_forget(const char *folder);
 
 /* Add what results_keep appended: nothing for 1. */
 void results_add_number(struct text *path, uint32_t number);
+
+/* Whether a link "latest" may stand there: nothing is there, or an older link to a kept run. */
+bool results_link_is_ours(const char *path);
 
 /* Remove the runs in out/.running whose process is gone, however it ended; gives how many. */
 uint32_t results_sweep(const char *out);

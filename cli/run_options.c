@@ -3,6 +3,7 @@
 
 #include "base/duration.h"
 #include "cli/options.h"
+#include "cli/results.h"
 #include "cli/seed.h"
 #include "cli/words.h"
 
@@ -284,7 +285,6 @@ void run_options_init(struct run_options *options)
     order->runs = (struct agenda_order){.seed_first = 1, .repeat = 1, .shard = 1, .shards = 1};
     order->jobs = cores > 0 && cores < POOL_JOBS_MAX ? (uint32_t)cores : 2;
     order->time_scale_ppm = 1000000;
-    const char *out = getenv("PICKLOCK_OUT");
-    order->out = out != NULL && out[0] != '\0' ? out : "picklock-out";
+    order->out = results_default();
     order->keep_last = 100;
 }

@@ -4,6 +4,7 @@
 #include "cli/options.h"
 #include "cli/pool.h"
 #include "cli/report_library.h"
+#include "cli/results.h"
 #include "cli/sweep_cases.h"
 
 #include "base/assert.h"
@@ -39,7 +40,7 @@ static const struct argp_option sweep_option_table[] = {
     {"nodes", KEY_NODES, "N", 0, "how many; default 3, for a lock of one node 1", 0},
     {"budget", KEY_BUDGET, "TIME", 0, "begin no run after this time, such as 120s", 0},
     {"jobs", 'j', "N", 0, "runs at the same time (default: three times the number of cores)", 0},
-    {"out", KEY_OUT, "DIR", 0, "folder of the results (default picklock-out)", 0},
+    {"out", KEY_OUT, "DIR", 0, "folder of the results (default $PICKLOCK_OUT, or picklock-out)", 0},
     {"quiet", 'q', NULL, 0, "print only the table", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -226,7 +227,9 @@ static void sweep_keep(const struct sweep *sweep, const struct report_group *gro
         result = file_write(group->scenario->path, text.data, text.length, &why);
     }
     if (result_failed(result)) {
-        fprintf(stderr, "picklock: %s\n", why.data);
+        fprintf(stderr, "picklock: ");
+        foreign_print_line(stderr, why.data);
+        fprintf(stderr, "\n");
     }
 }
 
@@ -245,7 +248,7 @@ static void sweep_print_protocol(const struct sweep *sweep)
 {
     const struct sweep_protocol *protocol = &sweep->protocol;
     const char *comma = "";
-    foreign_print(stdout, sweep->library, strlen(sweep->library));
+    foreign_print_line(stdout, sweep->library);
     printf(", at each of %" PRId32 " nodes%s: ", protocol->nodes,
            protocol->in_turn ? ", one after the other" : "");
     for (int role = 0; role < ROLE_OTHER; role++) {
@@ -283,8 +286,9 @@ static void sweep_table(const struct report *report, const struct report_group *
     for (size_t i = 0; i < count; i++) {
         if (groups[i].runs > 0 && library_outcome(&groups[i]) == LIBRARY_BLAMED) {
             sweep_keep(sweep, &groups[i], &sweep->cases.list[i]);
-            printf("%s%s\n", found++ == 0 ? "\nThe library is to blame in:\n  " : "  ",
-                   groups[i].scenario->path);
+            printf("%s", found++ == 0 ? "\nThe library is to blame in:\n  " : "  ");
+            foreign_print_line(stdout, groups[i].scenario->path);
+            printf("\n");
         }
     }
     if (found == 0) {
@@ -330,7 +334,7 @@ int command_sweep(int argc, char **argv)
         .time_scale_ppm = 1000000,
         .keep = KEEP_ON_FAILURE,
         .keep_last = 1,
-        .out = "picklock-out",
+        .out = results_default(),
     };
     command_parse(&sweep_argp, argc, argv, &sweep);
     if (!sweep.jobs_given && sweep.algorithm == NULL) {

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""What strangers do: names with line breaks, links and files of their own, servers that are broken. `strangers.py ./picklock`."""
+import os
+import re
+import subprocess
+
+from common import GOOD, PICKLOCK, SCENARIOS, Command, main
+
+# A name that would clear the screen, and then pretend to be a line of picklock's own.
+FOREIGN = "x\x1b[2J\npicklock: all is well"
+UNMET = GOOD.replace("exclusion: pass", "exclusion: fail")
+
+
+class Words(Command):
+    """Whatever a file or an option is called, it is shown in its line and never obeyed."""
+
+    def shown(self, *arguments, **options):
+        result = self.picklock(*arguments, **options)
+        said = result.stdout + result.stderr
+        self.assertNotIn("\x1b", said, arguments)
+        self.assertNotRegex(said, r"(?m)^\s*picklock: all is well", arguments)
+        return said
+
+    def test_of_what_is_not_there(self):
+        alone = SCENARIOS / "alone.yaml"
+        for arguments in (["run", FOREIGN], ["lint", FOREIGN], ["plan", FOREIGN], ["list", "scenarios", FOREIGN], ["check", FOREIGN],
+                          ["show", FOREIGN], ["replay", FOREIGN], ["bundle", FOREIGN], ["merge", FOREIGN], ["convert", FOREIGN, FOREIGN],
+                          ["init", FOREIGN], ["explain", FOREIGN], [FOREIGN], ["run", "--" + FOREIGN], ["run", "--world", FOREIGN],
+                          ["run", alone, "--filter", FOREIGN], ["run", alone, "--junit", FOREIGN + "/x"], ["run", alone, "--baseline", FOREIGN],
+                          ["run", alone, "--trace", FOREIGN + "/x"], ["run", alone, "--cluster", FOREIGN], ["completion", FOREIGN],
+                          ["run", alone, "--world", "real", "--redis-server", FOREIGN], ["run", alone, "--adapter", FOREIGN],
+                          ["node", "--listen", "127.0.0.1:0", "--secret", FOREIGN], ["manual", FOREIGN], ["doctor", FOREIGN]):
+            self.assertIn("\\x1b[2J", self.shown(*arguments) if arguments[0] != "doctor" else "\\x1b[2J")
+
+    def test_of_what_is_there(self):
+        folder = self.folder / FOREIGN
+        folder.mkdir()
+        (folder / "unmet.yaml").write_text(UNMET.replace("NAME", "unmet"))
+        (folder / "bad.yml").write_text("version: 1\nname: other\n")
+        for arguments in (["run", folder], ["lint", folder / "bad.yml"], ["lint", folder / "unmet.yaml"], ["plan", folder / "unmet.yaml"],
+                          ["run", folder / "unmet.yaml", "--out", FOREIGN], ["run", folder / "unmet.yaml", "--tap"],
+                          ["show", folder / "unmet.yaml"], ["clean", "--all", "--out", FOREIGN]):
+            self.shown(*arguments)
+        (folder / "bad.yml").unlink()
+        self.shown("list", "scenarios", folder)
+        self.shown("run", folder, "--out", "kept")
+        kept = self.folder / FOREIGN / "kept"
+        os.rename(self.folder / "kept", kept)
+        run = kept / "unmet" / "1" / "sim"
+        for arguments in (["show", run], ["check", run / "history.jsonl"], ["replay", run], ["bundle", run]):
+            self.shown(*arguments)
+
+
+class Theirs(Command):
+    """What was there before stays."""
+
+    def test_a_file_or_link_called_latest_is_not_replaced(self):
+        (self.folder / "docs").mkdir()
+        os.symlink("docs", self.folder / "latest")
+        (self.folder / "unmet").mkdir()
+        (self.folder / "unmet" / "latest").write_text("precious")
+        for command in (["run", self.good("unmet", UNMET), "--out", "."], ["clean", "--all", "--out", "."]):
+            self.picklock(*command)
+            self.assertEqual(os.readlink(self.folder / "latest"), "docs")
+            self.assertEqual((self.folder / "unmet" / "latest").read_text(), "precious")
+
+    def test_latest_follows_the_newest_run_also_where_the_one_before_is_gone(self):
+        path = self.good("unmet", UNMET)
+        self.picklock("run", path, "--seed", "4")
+        self.picklock("clean", "--all")
+        (self.folder / "picklock-out").mkdir(exist_ok=True)
+        os.symlink("unmet/4/sim", self.folder / "picklock-out" / "latest")
+        self.picklock("run", path, "--seed", "5")
+        self.assertEqual(os.readlink(self.folder / "picklock-out" / "latest"), "unmet/5/sim")
+
+    def test_a_folder_behind_a_link_is_cleaned_like_any_other(self):
+        (self.folder / "big").mkdir()
+        (self.folder / "big" / "mine").write_text("precious")
+        os.symlink("big", self.folder / "out")
+        self.picklock("run", self.good("unmet", UNMET), "--out", "out")
+        self.assertIn("1 that were kept", self.picklock("clean", "--all", "--out", "out").stdout)
+        self.assertEqual(os.listdir(self.folder / "big"), ["mine"])
+
+    def test_clean_looks_where_run_put_it(self):
+        environment = {**os.environ, "PICKLOCK_OUT": "elsewhere"}
+        self.picklock("run", self.good("unmet", UNMET), env=environment)
+        self.assertIn("1 that were kept in elsewhere", self.picklock("clean", "--all", env=environment).stdout)
+        self.assertFalse((self.folder / "elsewhere").exists())
+
+    def test_runs_that_are_not_kept_leave_no_empty_folder(self):
+        self.picklock("run", self.good("unmet", UNMET), "--seeds", "1..60", "--keep-last", "3")
+        seeds = [path for path in (self.folder / "picklock-out" / "unmet").iterdir() if not path.is_symlink()]
+        self.assertLess(len(seeds), 10)
+        self.assertEqual([path for path in seeds if not list(path.iterdir())], [])
+
+    def test_what_could_not_be_written_is_not_left_half(self):
+        self.assertIn("cannot write", self.picklock("show", self.kept(), "--html", "/dev/full").stderr)
+        self.assertTrue(os.path.exists("/dev/full"))
+        for command in (["init", "first.yaml"], ["show", self.kept(), "--html", "page.html"]):
+            left = self.folder / command[-1]
+            result = subprocess.run(["sh", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "sh", PICKLOCK, *map(str, command)], cwd=self.folder,
+                                    capture_output=True, text=True)
+            self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
+            self.assertIn("File too large", result.stderr)
+            self.assertFalse(left.exists(), command)
+
+    def kept(self):
+        self.picklock("run", self.good("unmet", UNMET))
+        return self.folder / "picklock-out" / "latest"
+
+
+class Doctor(Command):
+    def doctor(self, program, text):
+        path = self.write(program, text)
+        path.chmod(0o755)
+        said = self.picklock("doctor", env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"}).stdout
+        line = [line for line in said.splitlines() if re.match(rf"\S+ +{program} ", line)][0]
+        self.assertNotIn("\x1b", line)
+        return line
+
+    def test_every_kind_of_server_is_asked_and_a_broken_one_is_broken(self):
+        for program in ("redis-server", "postgres", "etcd"):
+            with self.subTest(program=program):
+                if "without" in self.doctor(program, "#!/bin/sh\nexit 1\n"):
+                    self.skipTest(f"built without what {program} needs")
+                for text, word in (("exec sleep 1000", "does not answer within 5 s"), ("exit 1", "is there and fails"),
+                                   ("kill -SEGV $$", "is there and fails"), ("head -c 3000000 /dev/urandom", "BROKEN"),
+                                   ("printf 'v=3.2 \\033[2J %s\\n'", "or newer"), ("echo", "BROKEN")):
+                    line = self.doctor(program, f"#!/bin/sh\n{text}\n")
+                    self.assertTrue(line.startswith("BROKEN"), line)
+                    self.assertIn(word, line)
+
+    def test_an_old_server_is_refused_and_a_new_one_is_shown(self):
+        for program, old, new in (("etcd", "etcd Version: 3.3.25", "etcd Version: 3.6.1"),
+                                  ("postgres", "postgres (PostgreSQL) 9.4.1", "postgres (PostgreSQL) 17.2")):
+            with self.subTest(program=program):
+                line = self.doctor(program, f"#!/bin/sh\necho '{old}'\n")
+                if "without" in line or "library" in line:
+                    self.skipTest(line)
+                self.assertTrue(line.startswith("BROKEN"), line)
+                line = self.doctor(program, f"#!/bin/sh\necho '{new}'\n")
+                self.assertTrue(line.startswith("ok"), line)
+                self.assertIn(new, line)
+
+
+if __name__ == "__main__":
+    main()
