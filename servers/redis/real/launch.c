@@ -15,11 +15,23 @@ static void conf_path(const struct server_process *process, char path[SERVER_PAT
     (void)snprintf(path, SERVER_PATH_BYTES + 16, "%.500s/node.conf", process->directory);
 }
 
+/* Without a file a restart forgets everything; what replicas were synced from, or it was synced by
+ * itself, is a file that it would read. */
+static void forget(const struct server_process *process)
+{
+    char path[SERVER_PATH_BYTES + 16];
+    (void)snprintf(path, sizeof path, "%.500s/dump.rdb", process->directory);
+    if (process->fsync == FSYNC_NONE) {
+        (void)unlink(path);
+    }
+}
+
 /* What must not stand in its command line, which everybody on the machine can read. */
 static struct result redis_prepare(struct server_process *process, struct text *why)
 {
     char path[SERVER_PATH_BYTES + 16];
     const char *password = process->address.password;
+    forget(process);
     conf_path(process, path);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
     bool written = fd >= 0 && (password == NULL || dprintf(fd, "requirepass %s\nmasterauth %s\n",
