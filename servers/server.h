@@ -73,13 +73,15 @@ struct server_node {
     int32_t rate_fault;
 };
 
+#define SERVER_CONNECTION_GONE UINT32_MAX /* ... one that broke behind it */
+
 /* A command at its node. Kept by a model that answers later. */
 struct server_ask {
     uint32_t node;
     uint32_t client;
     uint32_t resource;
     uint32_t lock;       /* the world's: which lock of the client asks */
-    uint32_t connection; /* the world's: which of the link's connections it came by */
+    uint32_t connection; /* the world's: which of the link's connections it came by, ... */
     int64_t sent_ns;     /* when its client sent it */
     struct lock_command command;
 };

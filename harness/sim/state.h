@@ -29,7 +29,7 @@ enum {
 
 #define SIM_NONE            UINT32_MAX /* no message, no link */
 #define SIM_NO_EVENT        UINT64_MAX
-#define SIM_CONNECTION_GONE UINT32_MAX  /* it broke on the way: replies go nowhere */
+#define SIM_CONNECTION_GONE SERVER_CONNECTION_GONE /* it broke on the way: replies go nowhere */
 #define SIM_TIE_DRAWN       0x80000000u /* all else: drawn from the seed, and behind these */
 
 #define SIM_RECONNECT_NS_MIN (10 * NS_PER_MS) /* lockcore/drivers/links.h */

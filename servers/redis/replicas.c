@@ -33,7 +33,7 @@ size_t redis_replicas_bytes(const struct server_shape *shape)
         return 0;
     }
     return shape->node_count * sizeof(struct redis_member) +
-           pairs_of(shape) * (sizeof(uint64_t) + sizeof(struct redis_waiting)) +
+           pairs_of(shape) * (sizeof(struct redis_written) + sizeof(struct redis_waiting)) +
            shape->resource_count * sizeof(struct redis_cell);
 }
 
@@ -55,10 +55,11 @@ static uint32_t pair_of(const struct redis_service *service, uint32_t node, uint
     return node * service->client_count + client;
 }
 
-static uint64_t *written_of(const struct redis_service *service, const struct server_ask *ask)
+static struct redis_written *written_of(const struct redis_service *service,
+                                        const struct server_ask *ask)
 {
     void *written = (char *)(uintptr_t)service->models + service->written_at;
-    return (uint64_t *)written + pair_of(service, ask->node, ask->client);
+    return (struct redis_written *)written + pair_of(service, ask->node, ask->client);
 }
 
 static struct redis_waiting *waiting_at(const struct redis_service *service, uint32_t pair)
@@ -71,12 +72,13 @@ void redis_replicas_init(struct redis_service *service, const struct server_shap
 {
     service->members_at = service->node_count * service->stride;
     service->written_at = service->members_at + service->node_count * sizeof(struct redis_member);
-    service->waiting_at = service->written_at + pairs_of(shape) * sizeof(uint64_t);
+    service->waiting_at = service->written_at + pairs_of(shape) * sizeof(struct redis_written);
     service->kept_at = service->waiting_at + pairs_of(shape) * sizeof(struct redis_waiting);
     service->fault = HISTORY_NO_FAULT;
     memset(service->models + service->members_at, 0, redis_replicas_bytes(shape));
     member_of(service, 0)->online = (1u << service->node_count) - 2;
     for (uint32_t node = 1; node < service->node_count; node++) {
+        member_of(service, node)->linked = 1;
         redis_model_follow(redis_of(service, node), true);
     }
 }
@@ -137,8 +139,9 @@ static struct redis_cell cell_told(const struct server_message *message)
     return cell;
 }
 
-void redis_replicate(struct redis_service *service, uint32_t node, uint32_t resource,
-                     struct server_door *door)
+/* One more write in the stream of a node. */
+static void feed(const struct redis_service *service, uint32_t node, uint32_t resource,
+                 struct server_door *door)
 {
     struct redis_member *member = member_of(service, node);
     member->offset++;
@@ -148,6 +151,14 @@ void redis_replicate(struct redis_service *service, uint32_t node, uint32_t reso
             message.kind |= REDIS_WROTE;
             door->send(door, &message);
         }
+    }
+}
+
+void redis_replicate(struct redis_service *service, uint32_t node, uint32_t resource,
+                     struct server_door *door)
+{
+    if (is_primary(service, node)) { /* else whom it follows will say so, too */
+        feed(service, node, resource, door);
     }
 }
 
@@ -166,13 +177,22 @@ static void begin_stream(const struct redis_service *service, uint32_t node, uin
     tell(node, replica, REDIS_ENDS, member->offset, door);
 }
 
+/* Behind each command, also one that wrote nothing: where its client's next WAIT counts from. */
+static void note_written(const struct redis_service *service, const struct server_ask *ask)
+{
+    if (ask->connection != SERVER_CONNECTION_GONE) {
+        *written_of(service, ask) =
+            (struct redis_written){member_of(service, ask->node)->offset, ask->connection};
+    }
+}
+
 void redis_replicas_asked(struct redis_service *service, const struct server_ask *ask, bool wrote,
                           struct server_door *door)
 {
     if (wrote) {
         redis_replicate(service, ask->node, ask->resource, door);
     }
-    *written_of(service, ask) = member_of(service, ask->node)->offset;
+    note_written(service, ask);
 }
 
 /* ---- WAIT ------------------------------------------------------------------------------------ */
@@ -219,13 +239,28 @@ static void waiting_end(struct redis_service *service, uint32_t pair, struct loc
     }
 }
 
+/* The question stands in the stream itself, and its answer is about what stands before it. */
+static void ask_how_far(const struct redis_service *service, uint32_t node,
+                        struct server_door *door)
+{
+    struct redis_member *member = member_of(service, node);
+    member->offset++;
+    for (uint32_t i = 0; i < service->node_count; i++) {
+        if ((member->online >> i & 1) != 0) {
+            tell(node, i, REDIS_HOW_FAR, 0, door);
+        }
+    }
+}
+
 static void wait_asked(struct redis_service *service, const struct server_ask *ask,
                        struct server_door *door)
 {
     struct redis_member *member = member_of(service, ask->node);
     struct redis_waiting *waiting = waiting_at(service, pair_of(service, ask->node, ask->client));
-    uint64_t offset = *written_of(service, ask);
+    const struct redis_written *written = written_of(service, ask);
+    uint64_t offset = written->connection == ask->connection ? written->offset : 0;
     uint32_t count = replicas_with(member, offset);
+    note_written(service, ask);
     if (!is_primary(service, ask->node) || count >= (uint64_t)ask->command.number) {
         bool may = is_primary(service, ask->node); /* "cannot be used with replica instances" */
         struct lock_reply reply = {.type = may ? LOCK_REPLY_NUMBER : LOCK_REPLY_ERROR,
@@ -238,11 +273,7 @@ static void wait_asked(struct redis_service *service, const struct server_ask *a
     waiting->until_ns = redis_wall_of(door, ask->node) + ask->command.ttl_ms * NS_PER_MS;
     waiting->asks[0] = *ask;
     waiting_arm(service, pair_of(service, ask->node, ask->client), door);
-    for (uint32_t i = 0; i < service->node_count; i++) {
-        if ((member->online >> i & 1) != 0) {
-            tell(ask->node, i, REDIS_HOW_FAR, 0, door);
-        }
-    }
+    ask_how_far(service, ask->node, door);
 }
 
 bool redis_replicas_ask(struct redis_service *service, const struct server_ask *ask,
@@ -302,7 +333,19 @@ static void acked(struct redis_service *service, const struct server_message *me
 
 /* ---- what nodes hear ------------------------------------------------------------------------- */
 
-/* From whom it follows. */
+/* "Force our replicas to resync with us as well": those that follow this one. */
+static void begin_streams(const struct redis_service *service, uint32_t node,
+                          struct server_door *door)
+{
+    for (uint32_t i = 0; i < service->node_count; i++) {
+        bool broken = (member_of(service, node)->broken >> i & 1) != 0; /* else: it will ask */
+        if (i != node && member_of(service, i)->master == node && !broken) {
+            begin_stream(service, node, i, door);
+        }
+    }
+}
+
+/* From whom it follows; its own replicas hear of it through it. */
 static void heard_stream(struct redis_service *service, const struct server_message *message,
                          struct server_door *door)
 {
@@ -316,10 +359,19 @@ static void heard_stream(struct redis_service *service, const struct server_mess
         }
     } else if (words == REDIS_HAS || words == REDIS_WROTE) {
         redis_model_put(model, message->index, &cell, door->true_ns);
-        member->offset += words == REDIS_WROTE ? 1 : 0;
+        if (words == REDIS_WROTE) {
+            feed(service, message->to, message->index, door);
+        }
     } else {
-        member->offset = words == REDIS_ENDS ? (uint64_t)message->number[0] : member->offset;
+        if (words == REDIS_ENDS) {
+            member->offset = (uint64_t)message->number[0];
+            member->linked = 1;
+            begin_streams(service, message->to, door);
+        }
         tell(message->to, message->from, REDIS_SO_FAR, member->offset, door);
+        if (words == REDIS_HOW_FAR) {
+            ask_how_far(service, message->to, door);
+        }
     }
 }
 
@@ -329,7 +381,11 @@ void redis_replicas_hear(void *state, const struct server_message *message,
     struct redis_service *service = state;
     uint32_t words = message->kind & CELL_WORDS;
     bool follows = member_of(service, message->from)->master == message->to;
+    bool serves = is_primary(service, message->to) || member_of(service, message->to)->linked != 0;
     if (words == REDIS_ASKS && follows) {
+        if (!serves) { /* "-NOMASTERLINK": it begins when it is in step itself */
+            return;
+        }
         begin_stream(service, message->to, message->from, door);
     } else if (words == REDIS_SO_FAR && follows) {
         acked(service, message, door);
@@ -344,6 +400,8 @@ void redis_replicas_link(void *state, uint32_t a, uint32_t b, bool up, struct se
     for (int turn = 0; turn < 2; turn++) {
         uint32_t replica = turn == 0 ? a : b;
         uint32_t master = turn == 0 ? b : a;
+        uint32_t *broken = &member_of(service, replica)->broken;
+        *broken = up ? *broken & ~(1u << master) : *broken | 1u << master;
         if (member_of(service, replica)->master != master) {
             continue;
         }
@@ -351,17 +409,24 @@ void redis_replicas_link(void *state, uint32_t a, uint32_t b, bool up, struct se
             tell(replica, master, REDIS_ASKS, 0, door);
         } else {
             member_of(service, master)->online &= ~(1u << replica);
+            member_of(service, replica)->linked = 0;
         }
     }
 }
 
 /* ---- who follows whom ------------------------------------------------------------------------ */
 
-static void waiting_forget(struct redis_service *service, uint32_t node, struct server_door *door)
+/* Nothing waits any more; whoever did is told why, NULL: they hear that the node is gone. */
+static void waiting_forget(struct redis_service *service, uint32_t node,
+                           const struct lock_reply *refusal, struct server_door *door)
 {
     for (uint32_t client = 0; client < service->client_count; client++) {
         uint32_t pair = pair_of(service, node, client);
-        waiting_at(service, pair)->count = 0;
+        struct redis_waiting *waiting = waiting_at(service, pair);
+        if (waiting->count > 0 && refusal != NULL) {
+            door->answer(door, &waiting->asks[0], *refusal, SERVER_NO_EVENT);
+        }
+        waiting->count = 0;
         waiting_arm(service, pair, door);
     }
 }
@@ -371,9 +436,12 @@ static void follow(struct redis_service *service, uint32_t node, struct server_d
     struct redis_member *member = member_of(service, node);
     member_of(service, member->master)->online &= ~(1u << node);
     member->online = 0;
+    member->linked = 0;
     member->master = service->told;
     redis_model_follow(redis_of(service, node), true);
-    waiting_forget(service, node, door); /* "instance state changed (master -> replica?)" */
+    /* "UNBLOCKED force unblock from blocking operation, instance state changed (master ->
+     * replica?)", and the connection is closed behind it. */
+    waiting_forget(service, node, &(struct lock_reply){.type = LOCK_REPLY_ERROR}, door);
     tell(node, service->told, REDIS_ASKS, 0, door);
 }
 
@@ -398,8 +466,9 @@ void redis_replicas_stop(struct redis_service *service, uint32_t node, struct se
             ((struct redis_cell *)kept)[i] = cell;
         }
     }
-    waiting_forget(service, node, door);
+    waiting_forget(service, node, NULL, door);
     member_of(service, node)->online = 0;
+    member_of(service, node)->linked = 0;
     member_of(service, node)->offset = 0;
     service->down |= UINT64_C(1) << node;
 }
@@ -416,10 +485,13 @@ void redis_replicas_promote(struct redis_service *service, const struct server_t
                             struct server_door *door)
 {
     struct redis_member *member = member_of(service, turn->node);
-    member_of(service, member->master)->online &= ~(1u << turn->node);
-    member->master = turn->node;
-    member->online = 0;
-    redis_model_follow(redis_of(service, turn->node), false);
+    if (!is_primary(service, turn->node)) { /* else it is what it is told to be */
+        member_of(service, member->master)->online &= ~(1u << turn->node);
+        member->master = turn->node;
+        member->online = 0;
+        redis_model_follow(redis_of(service, turn->node), false);
+        begin_streams(service, turn->node, door);
+    }
     service->told = turn->node;
     service->fault = turn->fault;
     redis_replicas_reach(service, door);

@@ -278,7 +278,10 @@ void redis_service_carry_out(struct redis_service *service, const struct server_
                                                   : command_tell_aside(service, ask, &answer, door);
     }
     if (service->replica_count > 0) {
-        redis_replicas_asked(service, ask, answer.touched && moves_the_end(&answer), door);
+        bool wrote = answer.touched ? moves_the_end(&answer)
+                                    : memcmp(&answer.before, redis_model_cell(model, ask->resource),
+                                             sizeof answer.before) != 0; /* a counter alone */
+        redis_replicas_asked(service, ask, wrote, door);
     }
     door->answer(door, ask, answer.reply, event);
 }
@@ -344,6 +347,9 @@ static void service_start(void *state, const struct server_turn *turn, struct se
     }
     if (service->replica_count > 0) {
         redis_replicas_start(service, turn->node);
+        for (uint32_t i = 0; i < service->resource_count; i++) {
+            key_arm(service, turn->node, i, door); /* what it kept may be gone, or be older */
+        }
     }
     if (!redis_is_told(service, turn->node)) {
         return;

@@ -19,8 +19,16 @@ enum { REDIS_WAITING_MAX = 16 }; /* commands behind a WAIT on its connection; mo
 struct redis_member {
     uint32_t master;                /* whom it follows; itself: it is a primary */
     uint32_t online;                /* bit i: node i receives its writes */
+    uint32_t broken;                /* bit i: the link to node i is */
+    uint32_t linked;                /* 1: it has all that whom it follows had, and hears the rest */
     uint64_t offset;                /* writes in its stream */
     uint64_t acked[LOCK_NODES_MAX]; /* ... that node i has said to have */
+};
+
+/* A node's offset behind the last command of a client; on a new connection WAIT knows of none. */
+struct redis_written {
+    uint64_t offset;
+    uint64_t connection;
 };
 
 /* A connection on which a WAIT is not answered yet: what comes behind it waits. */
@@ -43,7 +51,7 @@ struct redis_service {
     uint64_t down; /* bit i: node i's process is gone */
     size_t stride;
     size_t members_at; /* offsets into `models` */
-    size_t written_at; /* uint64_t: a node's offset behind the last command of a client */
+    size_t written_at; /* struct redis_written: node * client_count + client */
     size_t waiting_at; /* struct redis_waiting: node * client_count + client */
     size_t kept_at;    /* struct redis_cell: what `told` held when it went down */
     _Alignas(16) char models[];
