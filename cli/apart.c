@@ -118,3 +118,12 @@ struct result apart_absent(const struct scenario_list *scenarios, struct agenda_
     }
     return RESULT_OK;
 }
+
+void apart_print(const struct apart *apart, struct text *line)
+{
+    text_add(line, "{\"schema\":1,\"type\":\"apart\",\"scenario\":");
+    text_add_json(line, apart->name);
+    text_add(line, ",\"why\":");
+    text_add_json(line, apart->why);
+    text_add(line, "}\n");
+}

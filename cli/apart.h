@@ -37,6 +37,9 @@ MUST_USE struct result apart_absent(const struct scenario_list *scenarios,
                                     struct agenda_order *runs, struct arena *arena,
                                     struct apart_list *apart, struct text *why);
 
+/* One as a line of JSON. */
+void apart_print(const struct apart *apart, struct text *line);
+
 /* Whether any of them needs something of its lock. */
 bool apart_needed(const struct scenario_list *scenarios);
 

@@ -262,6 +262,7 @@ static struct result merging_join(struct merging *merging, int *exit_code, struc
                       "what is there)");
         return result_error(ERROR_ENVIRONMENT);
     }
+    merging->report.apart = &merging->scenarios.apart;
     const struct merge_shard *first = &merging->shards.list[0];
     merging->report.time_scale_ppm = first->time_scale_ppm;
     merging->report.adapter = first->adapter[0] != '\0' ? first->adapter : NULL;

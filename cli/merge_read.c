@@ -292,8 +292,11 @@ static struct result take_tally(struct reading *reading, struct text *why)
     const struct merge_tally *tally = &part->tally;
     bool all = shard->lines == SHARD_LINES_ALL;
     uint64_t others = tally->unmet + tally->unknown + tally->errors;
-    if (tally->runs != agenda_runs(&shard->runs, file * shard->runs.worlds) ||
-        tally->met + others != tally->runs || part->lines != (all ? tally->runs : others)) {
+    uint64_t absent = 0;
+    part->absent = json_number(&reading->json, 0, "absent", &absent) && absent != 0;
+    uint64_t due = part->absent ? 0 : agenda_runs(&shard->runs, file * shard->runs.worlds);
+    if (tally->runs != due || tally->met + others != tally->runs ||
+        part->lines != (all ? tally->runs : others)) {
         return wrong(reading, "these counts are not those of the runs above", why);
     }
     part->counted = true;
@@ -320,6 +323,32 @@ static struct result take_end(struct reading *reading, struct text *why)
     return RESULT_OK;
 }
 
+/* It stands in every shard of its search. */
+static struct result take_apart(struct reading *reading, struct text *why)
+{
+    struct apart_list *apart = &reading->scenarios->apart;
+    if (apart->list == NULL) {
+        apart->list = arena_take(reading->arena, FILES_SCENARIOS_MAX * sizeof *apart->list);
+    }
+    if (apart->list == NULL || apart->count == FILES_SCENARIOS_MAX) {
+        return wrong(reading, "more scenarios that do not apply than there is room for", why);
+    }
+    struct apart *one = &apart->list[apart->count];
+    memset(one, 0, sizeof *one);
+    if (!json_text(&reading->json, 0, "scenario", one->name, sizeof one->name) ||
+        !json_text(&reading->json, 0, "why", one->why, sizeof one->why)) {
+        return wrong(reading, "expected a scenario that does not apply, and why", why);
+    }
+    for (size_t i = 0; i < apart->count; i++) {
+        if (strcmp(apart->list[i].name, one->name) == 0 &&
+            strcmp(apart->list[i].why, one->why) == 0) {
+            return RESULT_OK;
+        }
+    }
+    apart->count++;
+    return RESULT_OK;
+}
+
 static struct result read_lines(struct reading *reading, struct text *why)
 {
     for (;;) {
@@ -330,6 +359,8 @@ static struct result read_lines(struct reading *reading, struct text *why)
         }
         if (json_is(&reading->json, 0, "type", "tally")) {
             TRY(take_tally(reading, why));
+        } else if (json_is(&reading->json, 0, "type", "apart")) {
+            TRY(take_apart(reading, why));
         } else {
             TRY(take_run(reading, why));
             bytes = merge_line_bytes(reading->line, reading->bytes);
@@ -347,6 +378,10 @@ static uint64_t search_hash(const struct merge_shard *shard)
     for (size_t i = 0; i < shard->file_count; i++) {
         const uint64_t *content = &shard->files[i].content;
         hash = hash_bytes(hash, (const char *)content, sizeof *content);
+        for (size_t w = 0; w < MERGE_WORLDS; w++) {
+            hash = shard->files[i].parts[w].absent ? hash_bytes(hash, (const char *)&w, sizeof w)
+                                                   : hash;
+        }
     }
     return hash;
 }
@@ -367,8 +402,9 @@ static struct result read_all(struct reading *reading, struct text *why)
         TRY(read_file(reading, &shard->files[i], why));
         reading->hash = hash_bytes(reading->hash, reading->line, reading->bytes);
     }
+    TRY(read_lines(reading, why));
     shard->search = search_hash(shard);
-    return read_lines(reading, why);
+    return RESULT_OK;
 }
 
 static struct result map_file(struct merge_shard *shard, struct text *why)

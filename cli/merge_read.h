@@ -29,6 +29,7 @@ struct merge_part {
     uint64_t lines;
     uint64_t last; /* number of the last run that has a line */
     bool counted;  /* the tally was read */
+    bool absent;   /* this world cannot have it */
     struct merge_tally tally;
 };
 
@@ -39,6 +40,7 @@ struct merge_scenarios {
         uint64_t content;
         struct scenario scenario;
     } * list[FILES_SCENARIOS_MAX]; /* in the arena */
+    struct apart_list apart;       /* those that do not apply, each once too */
 };
 
 struct merge_file {

@@ -197,11 +197,7 @@ void report_apart(struct report *report)
     for (size_t i = 0; report->apart != NULL && i < report->apart->count; i++) {
         const struct apart *apart = &report->apart->list[i];
         struct text line = text_over(memory, sizeof memory);
-        text_add(&line, "{\"schema\":1,\"type\":\"apart\",\"scenario\":");
-        text_add_json(&line, apart->name);
-        text_add(&line, ",\"why\":");
-        text_add_json(&line, apart->why);
-        text_add(&line, "}\n");
+        apart_print(apart, &line);
         if (report->results != NULL) {
             fputs(line.data, report->results);
         }

@@ -136,6 +136,7 @@ static struct result run_open_shard(const struct run_options *options, struct re
     struct shard_order shard = {
         .scenarios = order->scenarios,
         .runs = &order->runs,
+        .apart = report->apart,
         .worlds = words_at("world", order->sim && order->real ? 2
                                     : order->real             ? 1
                                                               : 0),

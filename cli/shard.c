@@ -110,6 +110,11 @@ static struct result shard_begin(struct shard *shard, struct text *line, struct 
         text_add(line, "}\n");
         result = shard_write(shard, line, why);
     }
+    for (size_t i = 0; i < shard->order.apart->count && !result_failed(result); i++) {
+        text_clear(line);
+        apart_print(&shard->order.apart->list[i], line);
+        result = shard_write(shard, line, why);
+    }
     memory_release(memory);
     return result;
 }
@@ -231,7 +236,7 @@ static void print_tally(const struct report_group *group, struct text *line)
     print_counts("failed", group->failed, line);
     print_counts("open", group->open, line);
     print_counts("skipped", group->skipped, line);
-    text_add(line, "}\n");
+    text_add(line, "%s}\n", group->absent ? ",\"absent\":1" : "");
 }
 
 /* On the disk under its name, or not at all. */

@@ -3,6 +3,7 @@
  *
  *     {"type":"shard",...}    what was searched, and which part of it this is
  *     {"type":"file",...}     a line a scenario, with its text
+ *     {"type":"apart",...}    a line a scenario that does not apply; the same in all shards
  *     {"type":"run",...}      a line a run, in order (docs/COMMAND.md: --json)
  *     {"type":"tally",...}    a line a scenario and world: how many runs came out how
  *     {"type":"end",...}      how many runs, and the hash of all that stands before, times aside
@@ -16,6 +17,7 @@
 #include "cli/report.h"
 
 #include "cli/agenda.h"
+#include "cli/apart.h"
 #include "cli/files.h"
 
 enum shard_lines { SHARD_LINES_ALL, SHARD_LINES_UNMET };
@@ -23,6 +25,7 @@ enum shard_lines { SHARD_LINES_ALL, SHARD_LINES_UNMET };
 struct shard_order {
     const struct scenario_list *scenarios;
     const struct agenda_order *runs;
+    const struct apart_list *apart;
     const char *worlds;  /* "sim", "real" or "sim,real" */
     const char *adapter; /* or NULL */
     int64_t time_scale_ppm;

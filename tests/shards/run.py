@@ -63,6 +63,25 @@ class Together(Shards):
         self.assertEqual(self.picklock("merge", "out3", self.folder / "out1/shard-1-of-3.jsonl", "out2", "--json").stdout, one)
         self.assertEqual(len(one.splitlines()), 6 * 40)
 
+    def test_scenarios_of_every_kind_of_server_and_what_does_not_apply_are_one_run_too(self):
+        kinds = ["etcd/etcd-leader-crash.yaml", "debate/node-forgets-sql.yaml", "debate/node-forgets-zookeeper.yaml",
+                 "debate/node-forgets-chubby.yaml", "replicas/split-wait.yaml", "library/many-again.yaml", "library/one-extend.yaml"]
+        for k in (1, 2, 3):
+            self.shard(k, 3, files=kinds, seeds="1..5")
+        one = self.search("--seeds", "1..5", "--json", "--keep", "never", files=kinds).stdout
+        self.assertEqual({line["type"] for line in self.lines(one)}, {"run", "apart"})
+        self.assertEqual(self.picklock("merge", "out2", "out3", "out1", "--json").stdout, one)
+
+    def test_what_one_world_cannot_have_is_one_run_too(self):
+        kinds = ["debate/node-forgets-chubby.yaml", "alone.yaml"]  # nobody can install a Chubby cell
+        for k in (1, 2):
+            self.shard(k, 2, "--world", "sim,real", files=kinds, seeds="1..2")
+        one = self.lines(self.search("--seeds", "1..2", "--world", "sim,real", "--json", "--keep", "never", files=kinds).stdout)
+        merged = self.lines(self.picklock("merge", "out1", "out2", "--json").stdout)
+        told = lambda lines: [(line["type"], line["scenario"], line.get("world"), line.get("seed"), line.get("why")) for line in lines]
+        self.assertEqual(told(merged), told(one))
+        self.assertEqual([line["scenario"] for line in one if line["type"] == "apart"], ["node-forgets-chubby"])
+
     def test_repetitions_and_cuts_of_any_size_hold_every_run_once(self):
         one = self.search("--seeds", "5..9", "--repeat", "2", "--json", "--keep", "never").stdout
         keys = collections.Counter((line["content"], line["run"], line["seed"]) for line in self.lines(one))
