@@ -192,3 +192,37 @@ Test(tap_names, a_server_that_refuses_is_named_with_the_command)
         order((const char *[]){"ACL", "SETUSER", "default", "+@all", NULL});
     }
 }
+
+/* Its end is known to a millisecond, and that it was taken says more: whatever came to us first. */
+Test(tap_names, a_key_that_is_taken_again_had_ended_before)
+{
+    int fd = links_connect(0);
+    int other = links_connect(1);
+    for (int round = 0; round < 200; round++) {
+        uint32_t from = links.event_count;
+        char reply[32] = "$-1";
+        asks(0, HISTORY_ACQUIRE);
+        ASK(fd, "+OK", "SET", "r0", "me", "NX", "PX", "5");
+        told(0, HISTORY_ACQUIRE, HISTORY_OK, "me");
+        asks(1, HISTORY_ACQUIRE);
+        for (int i = 0; i < 100000 && reply[0] == '$'; i++) {
+            send_list(other, (const char *[]){"SET", "r0", "you", "NX", "PX", "60000", NULL});
+            cr_assert_gt(links_receive(other, reply, sizeof reply), 0);
+        }
+        told(1, HISTORY_ACQUIRE, HISTORY_OK, "you");
+        ASK(other, ":1", "DEL", "r0");
+        int64_t ended_ns = -1;
+        int64_t taken_ns = -1;
+        for (uint32_t i = from; i < links.event_count; i++) {
+            const struct history_event *event = &links.events[i];
+            ended_ns = event->f == HISTORY_KEY_EXPIRED ? event->time_ns : ended_ns;
+            bool taken = event->f == HISTORY_KEY_SET && event->process == 1;
+            taken_ns = taken ? event->time_ns : taken_ns;
+        }
+        cr_assert_geq(ended_ns, 0);
+        cr_assert_geq(taken_ns, ended_ns, "taken %lld ns before it ended",
+                      (long long)(ended_ns - taken_ns));
+    }
+    close(fd);
+    close(other);
+}

@@ -310,7 +310,10 @@ static void take_line(struct keys *keys, int32_t node, const struct monitor_mess
     }
 }
 
-/* An end that comes by itself needs no line, unless it came before its time. */
+/*
+ * An eviction needs no line, and nor does an end that was told. Another end waits for the next one:
+ * it came before that at the latest, which may be earlier than what we know of it.
+ */
 static bool ends_by_itself(struct keys *keys, int32_t node, const struct monitor_message *message)
 {
     enum effect_shape shape;
@@ -319,11 +322,7 @@ static bool ends_by_itself(struct keys *keys, int32_t node, const struct monitor
     if (event == EFFECT_EVICTED) {
         return true;
     }
-    if (event != EFFECT_EXPIRED || name == UINT32_MAX) {
-        return false;
-    }
-    const struct keys_key *key = keys_key_on(keys, name, node);
-    return key->lingers || (key->has_ttl && key->earliest_ns <= loop_now_ns());
+    return event == EFFECT_EXPIRED && name != UINT32_MAX && keys_key_on(keys, name, node)->lingers;
 }
 
 static void take_effect(struct keys *keys, int32_t node, const struct monitor_message *message)
