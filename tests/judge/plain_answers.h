@@ -99,6 +99,58 @@ static inline bool plain_never_renewed(const struct plain_history *h, size_t gra
            !plain_may_be_a_fault(h, grant, last);
 }
 
+/* How often the client of event `i` holds the resource of a re-entrant lock before it: each release
+ * gives back one. */
+static inline int plain_depth(const struct plain_history *h, size_t i)
+{
+    int depth = 0;
+    for (size_t k = 0; k < i; k++) {
+        const struct history_event *e = &h->events[k];
+        if (e->process == h->events[i].process && e->resource == h->events[i].resource) {
+            depth += plain_granted(e) ? 1 : 0;
+            depth -= plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE) && depth > 0 ? 1 : 0;
+        }
+    }
+    return depth;
+}
+
+/* Was this client ever told before that it lost the resource of event `i`? What a re-entrant lock
+ * counts from then on stands nowhere. */
+static inline bool plain_lost_before(const struct plain_history *h, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        const struct history_event *e = &h->events[k];
+        if (e->kind == HISTORY_NOTICE && e->process == h->events[i].process &&
+            e->resource == h->events[i].resource) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "Not judged: renewals of what its holder acquired again": of a re-entrant lock only a grant
+ * counts that its client did not hold before. */
+static inline bool plain_renews_in_vain(const struct plain_history *h, size_t grant)
+{
+    bool inner = plain_declares(h, DECLARES_REENTRANT) && plain_depth(h, grant) > 0;
+    return !inner && plain_never_renewed(h, grant);
+}
+
+/* Would it make a difference whether some grant of a re-entrant lock was one more of what was held,
+ * where nobody can say: its client may have lost it meanwhile? */
+static inline bool plain_depth_is_unclear(const struct plain_history *h)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        bool unclear = plain_granted(&h->events[i]) &&
+                       (plain_depth(h, i) > 0 || plain_lost_before(h, i)) &&
+                       plain_never_renewed(h, i);
+        if (unclear) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static inline bool plain_contradicts(const struct plain_history *h, size_t i)
 {
     const struct history_event *e = &h->events[i];
@@ -109,7 +161,7 @@ static inline bool plain_contradicts(const struct plain_history *h, size_t i)
         bool endless = plain_declares(h, DECLARES_VALIDITY) && (e->flags & HISTORY_HAS_UNTIL) == 0;
         bool fenceless = plain_declares(h, DECLARES_FENCE) && (e->flags & HISTORY_HAS_FENCE) == 0;
         return again || endless || fenceless ||
-               (plain_declares(h, DECLARES_RENEW) && plain_never_renewed(h, i));
+               (plain_declares(h, DECLARES_RENEW) && plain_renews_in_vain(h, i));
     }
     if (plain_is(e, HISTORY_ACQUIRE, HISTORY_FAIL)) {
         size_t held = plain_holds_already(h, i);
