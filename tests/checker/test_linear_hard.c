@@ -53,6 +53,13 @@ static void expect_settled(const struct hard_seed *seeds, size_t count)
     memory_release(events);
 }
 
+/* Many values were asked for and never heard of again: each could hold once more. */
+Test(linear_hard, exact_leases_that_others_may_have_had)
+{
+    static const struct hard_seed seeds[] = {{LINEAR_LEASE_EXACT, 1175}};
+    expect_settled(seeds, sizeof seeds / sizeof *seeds);
+}
+
 /* Many clients wait for longer than the lease lasts, are refused because somebody holds, and look.
  */
 Test(linear_hard, leases_that_are_seen_by_a_crowd)

@@ -15,6 +15,7 @@
  *     frontier_moves.c   one thing happens in one configuration
  *     frontier_late.c    holds of no length
  *     frontier_clock.c   promised ends, each as an event of its own
+ *     frontier_reserve.c exact leases: what makes no difference any more
  *     frontier_plan.c    what is known before: owners, sizes, when unknown operations were called
  *     frontier_order.c   the legal order of a pass
  */
@@ -226,6 +227,11 @@ bool frontier_try_late(struct frontier *frontier, uint32_t at, uint32_t slot);
 /* Put everything that can happen before `due` behind the configuration `at` of `now`; NO_SLOT:
  * nothing is due, and laziness only makes room. */
 void frontier_expand(struct frontier *frontier, uint32_t at, uint32_t due, uint32_t *first_open);
+/* Exact leases: counters that make no difference become equal. */
+void frontier_even_out(const struct frontier *frontier, struct config *config);
+/* Exact leases: another who can do as much goes before him who is counted in `track`. */
+bool frontier_waits_in_reserve(const struct frontier *frontier, const struct config *config,
+                               uint32_t track);
 /* Put the scratch configuration into `set`. An item that is new or better is still to expand. */
 void frontier_put(struct frontier *frontier, struct config_set *set, uint32_t *first_open);
 

@@ -116,6 +116,9 @@ void frontier_put(struct frontier *frontier, struct config_set *set, uint32_t *f
 {
     uint32_t at;
     frontier->scratch->life = CONFIG_OPEN;
+    if (is_exact(frontier)) {
+        frontier_even_out(frontier, frontier->scratch);
+    }
     if (!config_set_put(set, frontier->scratch, &at)) {
         frontier->exhausted = true;
         return;
@@ -179,7 +182,8 @@ bool frontier_try_unknown(struct frontier *frontier, uint32_t at, uint32_t track
     uint32_t owner = track == NO_TRACK ? NO_TRACK : frontier->track_owner[track];
     const struct config *config = config_at(&frontier->now, at);
     if (owner == NO_TRACK ||
-        !frontier_has_left(frontier, config, &frontier->someone[owner], kind, POSITION_NEVER)) {
+        !frontier_has_left(frontier, config, &frontier->someone[owner], kind, POSITION_NEVER) ||
+        (kind == UNKNOWN_TAKE && frontier_waits_in_reserve(frontier, config, track))) {
         return false;
     }
     const struct someone *who = &frontier->someone[owner];
