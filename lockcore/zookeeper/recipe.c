@@ -312,9 +312,10 @@ void recipe_disconnected(const struct zookeeper_step *step, bool nobody_left)
     }
 }
 
+/* Also out of jeopardy: where the answer that connected it came too late to promise anything. */
 void recipe_renewed(const struct zookeeper_step *step)
 {
-    if (step->lock->state == LOCK_STATE_HELD) {
+    if (step->lock->state == LOCK_STATE_HELD || step->own->jeopardy != 0) {
         renew(step);
     }
 }

@@ -135,3 +135,22 @@ Test(faults_clients, clients_that_are_not_done_in_time_are_ended_and_the_lock_co
     cr_assert_not_null(find(&fixture, 0, (struct wanted){.f = IS(HISTORY_HEALED)}));
     fixture_close(&fixture);
 }
+
+/* It is connected anew by an answer that came too late to promise anything; its pings do. */
+Test(faults_clients, a_slow_holder_gets_out_of_jeopardy)
+{
+    fixture_run(&fixture,
+                "version: 1\nname: test\nabout: a test\nsource: the tests\n"
+                "lock: {algorithm: zookeeper, ttl: 2s, node_timeout: 300ms}\n"
+                "nodes: {kind: zookeeper, count: 3}\n"
+                "clients: {count: 1, hold: 50ms, writes: 2}\nduration: 10s\nfaults:\n"
+                "  - {on: client 1 after_write, nth: 2, do: slow, target: client 1, delay: 1s, "
+                "jitter: 0s, for: 1999ms}\n" TAIL,
+                1);
+    cr_assert_eq(count(&fixture, (struct wanted){.kind = IS(HISTORY_OP),
+                                                 .type = IS(HISTORY_OK),
+                                                 .f = IS(HISTORY_RELEASE),
+                                                 .process = IS(0)}),
+                 1, "it stands still for ever");
+    fixture_close(&fixture);
+}
