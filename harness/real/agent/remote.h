@@ -76,8 +76,7 @@ MUST_USE struct result remote_ask(struct remote *remote, const struct order *ord
 /* Take what came; say that we are here, where it is time; has it been silent for too long? */
 MUST_USE struct result remote_beat(struct remote *remote, struct text *why);
 
-/* Look at its clocks, REMOTE_LOOKS times or as often as REMOTE_LOOK_MS allows; keeps the best look.
- */
+/* Look at its clocks, at most REMOTE_LOOKS times in REMOTE_LOOK_MS; keeps the best look. */
 MUST_USE struct result remote_measure(struct remote *remote, struct text *why);
 
 /* Fetch the end of a server's log into site->log_path. */

@@ -199,8 +199,7 @@ int64_t keys_heard_ns(const struct keys *keys, int32_t node);
 /* Why nodes are not watched: a sentence; "": they are. */
 const char *keys_unwatched(const struct keys *keys);
 
-/* A node that stood still goes on: it may do what it would have done before (a leader of sessions).
- */
+/* A node that stood still goes on: a leader of sessions may do now what it would have done then. */
 void keys_resumed(struct keys *keys);
 
 /* ---- connections: for the proxies ------------------------------------------------------------ */

@@ -78,6 +78,17 @@ static struct result answer_await(struct keys *keys, int32_t node, struct monito
     }
 }
 
+/*
+ * When a key ends of which it was asked at asked_ns how long it has left: the answer was made at
+ * some time since then, however late it is read.
+ */
+static void found_end(const struct keys_node *node, int64_t asked_ns, struct keys_key *found)
+{
+    int64_t slack_ns = (node->distant ? 20 : 1) * NS_PER_MS; /* whole ms; what is known of clocks */
+    found->earliest_wall_ns = keys_clock_wall(&node->clock, asked_ns) + found->ttl_ns - slack_ns;
+    found->latest_wall_ns = keys_clock_wall(&node->clock, loop_now_ns()) + found->ttl_ns + slack_ns;
+}
+
 /* Does the node hold this key? Fills `found` as far as it tells. */
 static struct result key_ask(struct keys *keys, int32_t node, uint32_t index,
                              struct keys_key *found, struct text *why)
@@ -87,6 +98,7 @@ static struct result key_ask(struct keys *keys, int32_t node, uint32_t index,
     struct monitor_message answer;
     struct resp_word key = {name->text, name->bytes};
     char number[16];
+    int64_t asked_ns = loop_now_ns();
     (void)snprintf(number, sizeof number, "%d", name->database);
     tap_send(tap, (struct resp_word[]){word_of("SELECT"), word_of(number)}, 2);
     tap_send(tap, (struct resp_word[]){word_of("PTTL"), key}, 2);
@@ -94,11 +106,12 @@ static struct result key_ask(struct keys *keys, int32_t node, uint32_t index,
     TRY(answer_await(keys, node, &answer, why));
     TRY(answer_await(keys, node, &answer, why));
     int64_t left_ms = answer.integer;
-    TRY(answer_await(keys, node, &answer, why));
     memset(found, 0, sizeof *found);
     found->present = left_ms != -2;
     found->has_ttl = left_ms >= 0;
     found->ttl_ns = left_ms * NS_PER_MS;
+    found_end(&keys->nodes[node], asked_ns, found);
+    TRY(answer_await(keys, node, &answer, why));
     found->has_value = !answer.error && !answer.null;
     if (found->has_value) {
         keys_value(answer.text.data, answer.text.bytes, &found->value);
@@ -121,25 +134,30 @@ static int32_t owner_find(const struct keys *keys, const struct history_value *v
     return HISTORY_NOBODY;
 }
 
+/* Is it the key that was known? One that was set or extended since has another value or end. */
+static bool key_known(const struct keys_key *key, const struct keys_key *found)
+{
+    bool was = key->present || key->lingers;
+    bool same_value =
+        !found->has_value || !key->has_value || history_value_equal(&key->value, &found->value);
+    bool same_end = !key->has_ttl || (key->earliest_wall_ns <= found->latest_wall_ns &&
+                                      key->latest_wall_ns >= found->earliest_wall_ns);
+    return was && key->has_ttl == found->has_ttl && same_value && same_end;
+}
+
 /* The node read this key back. Its end is an absolute date, so what was known of it holds. */
 static void key_back(struct keys *keys, const struct keys_return *back, uint32_t index,
                      const struct keys_key *found)
 {
     struct keys_key *key = keys_key_on(keys, index, back->node);
     bool was = key->present || key->lingers;
-    bool known =
-        was && key->has_ttl == found->has_ttl &&
-        (!found->has_value || !key->has_value || history_value_equal(&key->value, &found->value));
+    bool known = key_known(key, found);
     int64_t now_ns = loop_now_ns();
     if (!known) {
-        int64_t wall_ns = keys_clock_wall(&keys->nodes[back->node].clock, now_ns) + found->ttl_ns;
         *key = *found;
         key->shape = found->has_value ? SHAPE_STRING : SHAPE_OTHER;
         key->owner = found->has_value ? owner_find(keys, &found->value) : HISTORY_NOBODY;
         key->fault = HISTORY_NO_FAULT;
-        /* It was asked for over the network, and answered since then. */
-        key->earliest_wall_ns = wall_ns - (keys->nodes[back->node].distant ? 20 : 1) * NS_PER_MS;
-        key->latest_wall_ns = wall_ns + NS_PER_MS;
         key->earliest_ns = TIME_NEVER;
         key->latest_ns = TIME_NEVER;
     }
@@ -149,7 +167,7 @@ static void key_back(struct keys *keys, const struct keys_return *back, uint32_t
     if (key->has_ttl) {
         keys_key_end(keys, back->node, index);
     }
-    if (back->cause != CAUSE_NONE || !was) {
+    if (back->cause != CAUSE_NONE || !was || !known) {
         keys_tell_back(keys, back, index, now_ns);
     }
 }

@@ -79,8 +79,7 @@ static void key_end(struct keys *keys, uint32_t name, const struct keys_session 
 /* ---- what a command did ---------------------------------------------------------------------- */
 
 /* As a unit of its own, between when it was sent and now; it is left open for what it changed. */
-static struct keys_change *unit_begin(struct keys *keys, int32_t client,
-                                      const struct keys_command *command)
+static void unit_begin(struct keys *keys, int32_t client, const struct keys_command *command)
 {
     struct keys_unit *unit = keys_unit_alone(keys, SESSION_STORE);
     unit->by_command = true;
@@ -88,6 +87,13 @@ static struct keys_change *unit_begin(struct keys *keys, int32_t client,
     unit->command = *command;
     unit->since_ns = command->sent_ns;
     unit->mentions[unit->mention_count++] = command->resource[0];
+}
+
+/* It changes the lock. */
+static struct keys_change *change_begin(struct keys *keys, int32_t client,
+                                        const struct keys_command *command)
+{
+    unit_begin(keys, client, command);
     return keys_change_note(keys, SESSION_STORE, name_of(keys, command->resource[0]));
 }
 
@@ -101,12 +107,7 @@ static struct keys_told unit_end(struct keys *keys)
 static struct keys_told told_alone(struct keys *keys, int32_t client,
                                    const struct keys_command *command)
 {
-    struct keys_unit *unit = keys_unit_alone(keys, SESSION_STORE);
-    unit->by_command = true;
-    unit->process = client;
-    unit->command = *command;
-    unit->since_ns = command->sent_ns;
-    unit->mentions[unit->mention_count++] = command->resource[0];
+    unit_begin(keys, client, command);
     return unit_end(keys);
 }
 
@@ -114,7 +115,7 @@ static struct keys_told told_freed(struct keys *keys, int32_t client,
                                    const struct keys_command *command)
 {
     struct keys_key *key = keys_key_on(keys, name_of(keys, command->resource[0]), SESSION_STORE);
-    (void)unit_begin(keys, client, command);
+    (void)change_begin(keys, client, command);
     key->present = false;
     key->lingers = false;
     return unit_end(keys);
@@ -124,7 +125,7 @@ static struct keys_told told_kept_alive(struct keys *keys, int32_t client,
                                         const struct keys_command *command)
 {
     uint32_t name = name_of(keys, command->resource[0]);
-    struct keys_change *change = unit_begin(keys, client, command);
+    struct keys_change *change = change_begin(keys, client, command);
     ASSERT(change != NULL); /* it is the unit's only one */
     change->ends = true;
     key_end(keys, name, &keys_client_at(keys, client)->session);
@@ -137,7 +138,7 @@ static struct keys_told told_set(struct keys *keys, int32_t client,
     uint32_t name = name_of(keys, command->resource[0]);
     struct keys_key *key = keys_key_on(keys, name, SESSION_STORE);
     const struct keys_client *its = keys_client_at(keys, client);
-    struct keys_change *change = unit_begin(keys, client, command);
+    struct keys_change *change = change_begin(keys, client, command);
     ASSERT(change != NULL);
     change->made = true;
     *key = (struct keys_key){.present = true,
