@@ -92,13 +92,15 @@ static void step_granted_again(struct ledger *ledger, struct ledger_claim *outer
     ledger_keys_answered(ledger, event, outer);
 }
 
-/* Whether a re-entrant lock may count what this client gave back before and heard no ok for. */
+/* Whether a re-entrant lock may count what this client asked for before and heard nothing of, or
+ * gave back and heard no ok for. */
 static bool claim_unsettled(const struct ledger *ledger, const struct history_event *event)
 {
     const struct ledger_claim *before = ledger_grant(ledger, event->process, event->resource);
     ASSERT(before == NULL || before->state == CLAIM_GRANTED);
-    return before != NULL && ledger_declares(ledger, DECLARES_REENTRANT) &&
-           before->over == OVER_RELEASED && before->freed_index == 0;
+    bool given = before != NULL && before->over == OVER_RELEASED && before->freed_index == 0;
+    return ledger_declares(ledger, DECLARES_REENTRANT) &&
+           (given || ledger_process(ledger, event->process)->unsettled);
 }
 
 static void step_granted(struct ledger *ledger, uint32_t slot, const struct history_event *event)

@@ -290,3 +290,18 @@ Test(result_truth, release_of_what_was_set_anew_in_between_is_not_judged)
                                     FREED(962, 1) FREE(963, 1) RELEASE_FAILS(964, 1)),
         VERDICT_PASS);
 }
+
+/* What nobody heard of may have been granted: the lock counts it, and one release gives one back.
+ */
+Test(result_truth, release_behind_an_acquire_that_was_not_heard_of_is_not_judged)
+{
+#define TAKEN_TWICE(first)                                                                         \
+    REENTRANT ASK(1, 1) SET3(1, 1, "a", 901) first ASK(3, 1) GRANT_OPEN(4, 1, "a") FREE(5, 1)      \
+        FREED(6, 1)
+#define ONCE_MORE ASK(7, 1) GRANT_OPEN(8, 1, "a") FREE(9, 1) FREED(10, 1)
+    assert_verdict(judge_lines("result_truth", TAKEN_TWICE(UNKNOWN(2, 1, "acquire"))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", TAKEN_TWICE(UNKNOWN(2, 1, "acquire")) ONCE_MORE),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", TAKEN_TWICE(REFUSE(2, 1))), VERDICT_FAIL);
+}

@@ -1,5 +1,7 @@
 /* test_keys_clock.c: a node's clock that is moved, and what that does to the keys it holds. */
-#include "tests/real/links.h"
+#include "tests/real/ends.h"
+
+#include <poll.h>
 
 static void begin_with_clock(void)
 {
@@ -7,19 +9,6 @@ static void begin_with_clock(void)
 }
 
 TestSuite(keys_clock, .init = begin_with_clock, .fini = links_end, .timeout = 60);
-
-/* The newest event; fails if there is none. */
-static const struct history_event *newest(void)
-{
-    cr_assert_gt(links.event_count, 0);
-    return &links.events[links.event_count - 1];
-}
-
-static void ask(int fd, const char *line, const char *reply)
-{
-    links_send(fd, line);
-    links_expect(fd, reply);
-}
 
 static void node_clock_jump(int64_t jump_ns)
 {
@@ -33,12 +22,12 @@ static void node_clock_jump(int64_t jump_ns)
 Test(keys_clock, a_clock_jump_ends_keys_and_is_named_as_the_cause)
 {
     int fd = links_connect(0);
-    ask(fd, "SET r0 v PX 10000", "+OK");
+    ASK(fd, "+OK", "SET", "r0", "v", "PX", "10000");
     node_clock_jump(11 * NS_PER_S);
     cr_assert_eq(newest()->f, HISTORY_KEY_EXPIRED);
     cr_assert_eq(newest()->cause, CAUSE_CLOCK_JUMP);
     cr_assert_eq(newest()->fault, 4);
-    ask(fd, "SET r0 w NX PX 10000", "+OK");
+    ASK(fd, "+OK", "SET", "r0", "w", "NX", "PX", "10000");
     cr_assert_eq(newest()->f, HISTORY_KEY_SET);
     close(fd);
 }
@@ -56,4 +45,30 @@ Test(keys_clock, a_key_that_a_clock_jump_overtook_ends_at_the_jump)
     cr_assert_eq(newest()->f, HISTORY_KEY_EXPIRED);
     cr_assert_eq(newest()->cause, CAUSE_CLOCK_JUMP);
     cr_assert_geq(newest()->time_ns, set_ns);
+}
+
+/* ---- ends that are set late in a unit -------------------------------------------------------- */
+
+Test(keys_clock, an_end_that_a_script_sets_late_counts_from_then)
+{
+    int fd = links_connect(0);
+    ASK(fd, "+OK", "EVAL",
+        "local x = 0 for i = 1, 5000000 do x = x + i end "
+        "return redis.call('set', KEYS[1], ARGV[1], 'PX', 60000)",
+        "1", "r0", "v");
+    view_holds();
+    close(fd);
+}
+
+Test(keys_clock, an_end_that_a_transaction_sets_counts_from_its_exec)
+{
+    int fd = links_connect(0);
+    ASK(fd, "+OK", "MULTI");
+    int64_t begun_ns = loop_now_ns() - links.start_ns;
+    (void)poll(NULL, 0, 100);
+    ASK(fd, "+QUEUED", "SET", "r0", "v", "PX", "60000");
+    ASK(fd, "*1", "EXEC");
+    view_holds();
+    cr_assert_geq(newest()->time_ns, begun_ns + 100 * NS_PER_MS, "it was set at EXEC");
+    close(fd);
 }

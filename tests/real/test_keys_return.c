@@ -1,5 +1,5 @@
 /* test_keys_return.c: what is asked of a server that is back, and what follows from its answers. */
-#include "tests/real/tap.h"
+#include "tests/real/ends.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -14,35 +14,6 @@ static struct keys_return gone_now(void)
                                .fault = 2,
                                .lost_ns = loop_now_ns()};
     return gone;
-}
-
-static struct keys_view look(void)
-{
-    struct keys_view view;
-    keys_look(links.keys, 0, 0, loop_now_ns(), &view);
-    return view;
-}
-
-/* When the server's key is over, by its own word, give or take the ms of its clock and ours. */
-static int64_t ends_ns(int64_t *slack_ns)
-{
-    struct admin_reply reply;
-    int64_t before_ns = loop_now_ns();
-    LINKS_MUST(node_order(&links.node, (const char *[]){"PTTL", "r0", NULL}, &reply, &links_why));
-    *slack_ns = loop_now_ns() - before_ns + 2 * NS_PER_MS;
-    return before_ns + reply.items[0].integer * NS_PER_MS;
-}
-
-static void view_holds(void)
-{
-    struct keys_view view = look();
-    int64_t slack_ns;
-    int64_t end_ns = ends_ns(&slack_ns);
-    cr_assert(view.present);
-    cr_assert_leq(view.earliest_ns, end_ns + slack_ns, "%lld ms late",
-                  (long long)((view.earliest_ns - end_ns) / NS_PER_MS));
-    cr_assert_geq(view.latest_ns, end_ns - slack_ns, "%lld ms early",
-                  (long long)((end_ns - view.latest_ns) / NS_PER_MS));
 }
 
 /* ---- a server whose answers are late --------------------------------------------------------- */

@@ -145,11 +145,11 @@ struct keys_unit {
     int32_t process;  /* or HISTORY_NOBODY */
     struct keys_channel *channel;
     uint64_t number; /* of the command on its channel; KEYS_NO_NUMBER */
-    int64_t wall_ns; /* when, by the node's clock */
+    int64_t wall_ns; /* when at the latest, by the node's clock: the stamp of its last line */
     int64_t true_ns;
     int64_t since_wall_ns; /* not before this */
     int64_t since_ns;      /* the same in true time, on a distant node */
-    bool between;          /* nothing more is known: its stamp is not looked at */
+    bool between;          /* since its command was sent: not only near its stamp */
     struct keys_command command;
     uint32_t word_count; /* values of its words, and of those that it set */
     struct history_value words[RESP_WORDS_MAX];

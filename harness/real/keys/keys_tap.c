@@ -78,7 +78,7 @@ static void unit_words(struct keys_unit *unit, const struct resp_words *words)
     }
 }
 
-/* Of a distant node only this is known: it came after the command was sent, and before now. */
+/* It came after the command was sent; a stamp is made afterwards, on a busy machine much later. */
 static void unit_between(const struct keys_node *from, struct keys_unit *unit, int64_t sent_ns)
 {
     unit->since_ns = sent_ns > from->seen_ns ? sent_ns : from->seen_ns;
@@ -110,7 +110,8 @@ static struct keys_unit *unit_of_line(struct keys *keys, int32_t node,
         unit->process = channel != NULL ? channel->route.client : HISTORY_NOBODY;
         unit->transaction = channel != NULL && channel->queued && command.ask != ASK_MULTI;
         unit->true_ns = keys_stamp_true(from, unit->wall_ns, command.sent_ns);
-        if (from->distant) {
+        bool sent = command.sent_ns != 0 && command.sent_ns >= from->clock.base_true_ns;
+        if (from->distant || sent) {
             unit_between(from, unit, command.sent_ns);
         }
     }
@@ -123,6 +124,15 @@ static struct keys_unit *unit_of_line(struct keys *keys, int32_t node,
     unit->script = command.ask == ASK_SCRIPT;
     unit_words(unit, &line->words);
     return unit;
+}
+
+/* One more line of it: a script's own is stamped when it begins, and its inside when it is done. */
+static void unit_goes_on(const struct keys_node *from, struct keys_unit *unit, int64_t wall_ns)
+{
+    if (wall_ns > unit->wall_ns) {
+        unit->wall_ns = wall_ns;
+        unit->true_ns = keys_stamp_true(from, wall_ns, unit->command.sent_ns);
+    }
 }
 
 /* Does all that the unit did stand before us? A script's inside follows its line. */
@@ -295,6 +305,7 @@ static void take_line(struct keys *keys, int32_t node, const struct monitor_mess
         (void)unit_of_line(keys, node, line);
     }
     struct keys_unit *unit = &from->unit;
+    unit_goes_on(from, unit, wall_ns);
     line_shown(keys, node, line, unit);
     unit->ran = unit->ran || line->inside;
     effects_take(keys, node, line);
