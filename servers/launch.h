@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "lockcore/drivers/connection.h"
 #include "servers/address.h"
 #include "servers/server.h"
 #include "servers/wire.h"
@@ -195,5 +196,9 @@ bool server_program_find(const char *program, char *path, size_t bytes);
 
 /* Has the kind in the real world what this fault of a node needs? */
 bool server_launch_has(const struct server_launch *launch, enum fault_kind fault);
+
+/* What opens a connection of a kind whose header was missing when picklock was built: nobody comes
+ * so far, launch->lacks says why. */
+void *server_connection_unbuilt(const struct lock_address *address, void *shared);
 
 #endif

@@ -141,6 +141,13 @@ bool server_launch_lacks(const struct server_launch *launch, struct text *what, 
     return lack.what != NULL;
 }
 
+void *server_connection_unbuilt(const struct lock_address *address, void *shared)
+{
+    (void)address;
+    (void)shared;
+    return NULL;
+}
+
 void server_word(struct server_words *words, const char *format, ...)
 {
     va_list arguments;

@@ -481,14 +481,6 @@ struct server_lack libcurl_lacks(void)
                                 "apt-get install libcurl4-openssl-dev, then build picklock again"};
 }
 
-/* Nobody comes here: etcd_launch.lacks says why. */
-static void *connection_open(const struct lock_address *address, void *shared)
-{
-    (void)address;
-    (void)shared;
-    return NULL;
-}
-
-const struct connection_kind etcd_connection = {.name = "etcd", .open = connection_open};
+const struct connection_kind etcd_connection = {.name = "etcd", .open = server_connection_unbuilt};
 
 #endif

@@ -307,14 +307,6 @@ struct server_lack libpq_lacks(void)
                                 "apt-get install libpq-dev, then build picklock again"};
 }
 
-/* Nobody comes here: sql_launch.lacks says why. */
-static void *connection_open(const struct lock_address *address, void *shared)
-{
-    (void)address;
-    (void)shared;
-    return NULL;
-}
-
-const struct connection_kind sql_connection = {.name = "sql", .open = connection_open};
+const struct connection_kind sql_connection = {.name = "sql", .open = server_connection_unbuilt};
 
 #endif
