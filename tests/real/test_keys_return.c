@@ -127,6 +127,7 @@ Test(keys_return, a_deposed_node_holds_nothing_until_it_is_watched_anew)
     cr_assert_eq(newest()->f, HISTORY_KEY_LOST, "what is set there is lost as it is set");
     cr_assert_eq(newest()->cause, CAUSE_FAILOVER);
     LINKS_MUST(keys_watch_again(links.keys, &gone, &links_why));
+    proxy_node_set(links.proxy, 0, gone.address); /* it listens where the node tells now */
     int again = links_connect(0);
     ASK(again, "+OK", "SET", "r0", "x", "PX", "60000");
     cr_assert_eq(newest()->f, HISTORY_KEY_SET, "its keys count again");
