@@ -61,22 +61,32 @@ TestSuite(keys_session, .init = begin, .fini = end, .timeout = 60);
 
 /* ---- saying things --------------------------------------------------------------------------- */
 
-static void asks(int32_t client, uint32_t kind)
+static void asks_on(struct keys_channel *channel, int32_t client, uint32_t kind)
 {
     struct wire_request request = {
         .known = true, .command = {.kind = kind, .ttl_ms = TTL_MS}, .resource = {"r0", 2}};
     struct keys_command command = {.came_ns = loop_now_ns()};
     request.command.value.bytes[0] = (uint8_t)(client + 1);
-    keys_read(channels[client], NULL, &request, &command);
-    keys_sent(channels[client], &command, loop_now_ns());
+    keys_read(channel, NULL, &request, &command);
+    keys_sent(channel, &command, loop_now_ns());
+}
+
+static void answered_on(struct keys_channel *channel, uint8_t type, int64_t number)
+{
+    struct wire_reply reply = {.reply = {.type = type, .number = number}};
+    struct keys_answer answer;
+    keys_heard(channel, NULL, &reply, loop_now_ns());
+    cr_assert(keys_answer(channel, &answer));
+}
+
+static void asks(int32_t client, uint32_t kind)
+{
+    asks_on(channels[client], client, kind);
 }
 
 static void answered(int32_t client, uint8_t type, int64_t number)
 {
-    struct wire_reply reply = {.reply = {.type = type, .number = number}};
-    struct keys_answer answer;
-    keys_heard(channels[client], NULL, &reply, loop_now_ns());
-    cr_assert(keys_answer(channels[client], &answer));
+    answered_on(channels[client], type, number);
 }
 
 /* A session, and the lock in it. */
@@ -151,4 +161,28 @@ Test(keys_session, a_keep_alive_that_was_cut_off_may_have_been_carried_out)
     int64_t cut_ns = loop_now_ns();
     keys_cut_off(channels[0]);
     over_half_a_second_after(cut_ns + TTL_MS * NS_PER_MS);
+}
+
+/* ---- asked twice ----------------------------------------------------------------------------- */
+
+/* The first member was slow, so a second was asked, and was slower: the lease is revoked by then.
+ */
+Test(keys_session, an_answer_behind_the_end_of_its_session_sets_nothing)
+{
+    struct keys_route route = {.node = 1, .client = 0};
+    struct keys_channel *second = keys_channel_open(keys, &route);
+    cr_assert_not_null(second);
+    asks(0, ETCD_GRANT);
+    answered(0, LOCK_REPLY_YES, 0);
+    asks(0, ETCD_ENQUEUE);
+    asks_on(second, 0, ETCD_ENQUEUE);
+    answered(0, LOCK_REPLY_NUMBER, 5);
+    asks(0, ETCD_REVOKE);
+    answered(0, LOCK_REPLY_YES, 0);
+    answered_on(second, LOCK_REPLY_NUMBER, 5);
+    cr_assert_str_eq(keys_unwatched(keys), "");
+    (void)event_at(0, HISTORY_KEY_SET);
+    (void)event_at(1, HISTORY_KEY_DELETED);
+    cr_assert_eq(event_count, 2);
+    keys_channel_close(second);
 }

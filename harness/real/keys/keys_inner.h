@@ -103,6 +103,7 @@ struct keys_resource {
 /* A client's session with a service, as the answers say it; ends in true time. */
 struct keys_session {
     bool known;
+    bool over; /* its end was answered: nothing is set in it any more */
     struct history_value value;
     int64_t ttl_ns;
     int64_t earliest_ns;

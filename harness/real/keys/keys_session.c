@@ -57,11 +57,29 @@ static void session_note(struct keys *keys, int32_t client, const struct keys_co
         int64_t earliest_ns = command->sent_ns + ttl_ns;
         its->session = (struct keys_session){
             .known = true,
+            .over = same && its->session.over,
             .value = command->value,
             .ttl_ns = ttl_ns,
             .earliest_ns = earliest_ns > before_ns ? earliest_ns : before_ns,
             .latest_ns = loop_now_ns() + ttl_ns + SESSION_LOOK_NS,
         };
+    }
+}
+
+static struct keys_session *session_of(struct keys *keys, int32_t client,
+                                       const struct keys_command *command)
+{
+    struct keys_client *its = keys_client_at(keys, client);
+    bool same = its != NULL && its->session.known &&
+                history_value_equal(&its->session.value, &command->value);
+    return same ? &its->session : NULL;
+}
+
+static void session_over(struct keys *keys, int32_t client, const struct keys_command *command)
+{
+    struct keys_session *session = session_of(keys, client, command);
+    if (session != NULL) {
+        session->over = true;
     }
 }
 
@@ -116,6 +134,7 @@ static struct keys_told told_freed(struct keys *keys, int32_t client,
 {
     struct keys_key *key = keys_key_on(keys, name_of(keys, command->resource[0]), SESSION_STORE);
     (void)change_begin(keys, client, command);
+    session_over(keys, client, command);
     key->present = false;
     key->lingers = false;
     return unit_end(keys);
@@ -137,7 +156,7 @@ static struct keys_told told_set(struct keys *keys, int32_t client,
 {
     uint32_t name = name_of(keys, command->resource[0]);
     struct keys_key *key = keys_key_on(keys, name, SESSION_STORE);
-    const struct keys_client *its = keys_client_at(keys, client);
+    const struct keys_session *session = session_of(keys, client, command);
     struct keys_change *change = change_begin(keys, client, command);
     ASSERT(change != NULL);
     change->made = true;
@@ -147,9 +166,8 @@ static struct keys_told told_set(struct keys *keys, int32_t client,
                              .value = command->value,
                              .shape = SHAPE_STRING,
                              .fault = HISTORY_NO_FAULT};
-    if (its != NULL && its->session.known &&
-        history_value_equal(&its->session.value, &command->value)) {
-        key_end(keys, name, &its->session);
+    if (session != NULL) {
+        key_end(keys, name, session);
     }
     return unit_end(keys);
 }
@@ -252,9 +270,13 @@ static struct keys_told asked_answered(struct keys *keys, int32_t client,
         keys_key_on(keys, name_of(keys, command.resource[0]), SESSION_STORE);
     bool did =
         pending->reply.tells != WIRE_TELLS_REFUSED && pending->reply.type == REDIS_SAID_INTEGER;
+    const struct keys_session *session = session_of(keys, client, &command);
     command.role = ROLE_SET; /* also of a look that tells whose turn it is */
     if (!did) {
         return told_alone(keys, client, &command);
+    }
+    if (session != NULL && session->over) {
+        return (struct keys_told){0, 0}; /* asked twice, and carried out before that ended */
     }
     if (is_owner(key, &command)) {
         session_back(keys, name_of(keys, command.resource[0]));
@@ -277,6 +299,7 @@ static struct keys_told kept_answered(struct keys *keys, int32_t client,
         return (struct keys_told){0, 0};
     }
     if (!kept) {
+        session_over(keys, client, command);
         session_gone(keys, command->resource[0]);
         return (struct keys_told){0, 0};
     }
@@ -290,6 +313,7 @@ static struct keys_told closed_answered(struct keys *keys, int32_t client,
     const struct keys_command *command = &pending->command;
     uint32_t name = name_of(keys, command->resource[0]);
     bool owner = is_owner(keys_key_on(keys, name, SESSION_STORE), command);
+    session_over(keys, client, command);
     if (owner && pending->reply.type == REDIS_SAID_OK) {
         session_back(keys, name);
         return told_freed(keys, client, command);
