@@ -2,8 +2,12 @@
 #include "checker/verdict.h"
 
 #include "base/assert.h"
+#include "base/duration.h"
 #include "checker/key_ends.h"
 #include "checker/ledger/ledger_late.h"
+
+/* So long nobody overlooks it who does look. */
+#define SESSION_SEEN_NS NS_PER_S
 
 static void evidence_add(struct check_result *result, uint64_t index)
 {
@@ -123,11 +127,23 @@ static bool drift_is_allowed(const struct ledger *ledger, const struct ledger_en
     return (drift_ppm < 0 ? -drift_ppm : drift_ppm) <= ledger->drift_ppm;
 }
 
-/* What made a key end, if the lock could not help it. */
-static struct blamed blame_of_end(const struct ledger *ledger, const struct ledger_end *end)
+/* Its connection broke, which the holder sees at its own end of it as soon as it runs. */
+static bool end_was_seen(const struct ledger *ledger, const struct ledger_claim *claim,
+                         const struct ledger_end *end)
 {
-    return drift_is_allowed(ledger, end) ? blamed_library()
-                                         : key_end_of((enum history_cause)end->cause)->blamed;
+    uint32_t unseen = UINT32_C(1) << FAULT_PAUSE | UINT32_C(1) << FAULT_SLOW |
+                      UINT32_C(1) << FAULT_PARTITION | UINT32_C(1) << FAULT_LATENCY;
+    int64_t from_ns = ledger->now_ns - SESSION_SEEN_NS;
+    return end->cause == CAUSE_SESSION && end->since_ns < from_ns &&
+           !ledger_client_fault(ledger, claim->process, unseen, from_ns, ledger->now_ns);
+}
+
+/* What made a key end, if the lock could not help it. */
+static struct blamed blame_of_end(const struct ledger *ledger, const struct ledger_claim *claim,
+                                  const struct ledger_end *end)
+{
+    bool could = drift_is_allowed(ledger, end) || end_was_seen(ledger, claim, end);
+    return could ? blamed_library() : key_end_of((enum history_cause)end->cause)->blamed;
 }
 
 /* How many of a claim's keys the nodes let expire in their time. */
@@ -214,7 +230,7 @@ static struct blamed blame_keys_at(const struct ledger *ledger, const struct led
         if ((kept & bit) != 0) {
             continue;
         }
-        struct blamed end = blame_of_end(ledger, &ends[node]);
+        struct blamed end = blame_of_end(ledger, claim, &ends[node]);
         bool was_set = (claim->set & bit) != 0;
         if (!was_set || end.blame == BLAME_LIBRARY) {
             kept_by_nature--;

@@ -54,6 +54,7 @@ static bool real_lacks(const struct scenario *scenario, bool cluster, struct tex
 {
     const struct server_kind *kind = server_kind_at(scenario->node_kind);
     const struct server_launch *launch = kind->launch;
+    char path[SERVER_PATH_BYTES];
     char memory[2][WHY_BYTES];
     struct text what = text_over(memory[0], sizeof memory[0]);
     struct text remedy = text_over(memory[1], sizeof memory[1]);
@@ -79,6 +80,12 @@ static bool real_lacks(const struct scenario *scenario, bool cluster, struct tex
     }
     if (kind == server_kind_at(SERVER_KIND_redis)) {
         return false;
+    }
+    if (scenario->pooler != POOLER_NONE &&
+        !server_program_find(launch->pooler, path, sizeof path)) {
+        text_add(why, "skipped in the real world: %s is not installed (apt-get install %s)",
+                 launch->pooler, launch->pooler_package);
+        return true;
     }
     if (!server_launch_lacks(launch, &what, &remedy)) {
         return false;

@@ -100,7 +100,7 @@ static void actor_hear(struct actor *actor, uint32_t lock, const struct lock_eff
     }
     if (effect->told == LOCK_TOLD_GRANTED || effect->told == LOCK_TOLD_EXTENDED ||
         effect->told == LOCK_TOLD_RENEWED) {
-        told->has_until = true;
+        told->has_until = effect->until_ns != TIME_NEVER;
         told->until_ns = effect->until_ns;
     }
     memcpy(told->value.bytes, effect->value.bytes, sizeof told->value.bytes);

@@ -224,6 +224,7 @@ struct scenario {
     int32_t node_count;
     uint8_t node_kind; /* of servers/kinds.h */
     uint8_t fsync;     /* enum fsync_setting */
+    uint8_t pooler;    /* enum pooler_setting */
 
     int32_t client_count;
     int32_t resource_count;

@@ -282,6 +282,16 @@ static void replicas_check(struct problems *problems, const struct document *con
     }
 }
 
+static void pooler_check(struct problems *problems, const struct document *const *places,
+                         const struct scenario *scenario)
+{
+    const struct document *part = place_of(places, "nodes.pooler");
+    const struct server_kind *kind = server_kind_at(scenario->node_kind);
+    if (part != NULL && scenario->pooler != POOLER_NONE && !kind->pools) {
+        problem_say(problems, part->place, "no pooler stands before %s servers", kind->name);
+    }
+}
+
 void scenario_check(struct problems *problems, const struct document *const *places,
                     const struct scenario *scenario)
 {
@@ -291,6 +301,7 @@ void scenario_check(struct problems *problems, const struct document *const *pla
     needs_check(problems, places, scenario);
     holds_check(problems, places, scenario);
     replicas_check(problems, places, scenario);
+    pooler_check(problems, places, scenario);
     if (scenario->lock.node_timeout_ns >= scenario->lock.ttl_ns) {
         problem_say(problems, place_of_either(places, "lock.node_timeout", "lock.ttl"),
                     "lock.node_timeout must be less than lock.ttl, and should be small beside it");

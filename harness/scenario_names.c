@@ -37,6 +37,7 @@ enum command_role command_role_of(enum lock_verb verb)
     case LOCK_VERB_SET:
     case LOCK_VERB_SET_ABSENT:
     case LOCK_VERB_SET_PRESENT:
+    case LOCK_VERB_HOLD:
         return ROLE_SET;
     case LOCK_VERB_EXTEND:
     case LOCK_VERB_EXTEND_COMPARE:
@@ -46,6 +47,7 @@ enum command_role command_role_of(enum lock_verb verb)
     case LOCK_VERB_DELETE:
     case LOCK_VERB_DELETE_COMPARE:
     case LOCK_VERB_CLOSE_SESSION:
+    case LOCK_VERB_LET_GO:
         return ROLE_DELETE;
     case LOCK_VERB_NONE:
     case LOCK_VERB_FLUSH:

@@ -10,8 +10,8 @@ void nature_of_own(const struct scenario *scenario, struct lock_nature *nature)
 {
     const struct lock_algorithm *algorithm = lock_algorithm_at(scenario->lock.algorithm);
     memset(nature, 0, sizeof *nature);
-    nature->declares = 1u << DECLARES_VALIDITY | 1u << DECLARES_EXTEND | 1u << DECLARES_NOTICE |
-                       1u << DECLARES_SEVERAL;
+    nature->declares = 1u << DECLARES_NOTICE | 1u << DECLARES_SEVERAL;
+    nature->declares |= algorithm->endless ? 0 : 1u << DECLARES_VALIDITY | 1u << DECLARES_EXTEND;
     nature->declares |= algorithm->fenced ? 1u << DECLARES_FENCE : 0;
     nature->nodes_min = 1;
     nature->follows = true;

@@ -250,7 +250,8 @@ void plan_header(const struct plan *plan, const char *world, struct history_head
     header->ttl_ns = scenario->lock.ttl_ns;
     header->bound_ns = scenario->bound_ns;
     header->drift_ppm = scenario->lock.drift_ppm;
-    header->promises_validity = true;
+    header->promises_validity = !algorithm->endless;
+    header->endless = algorithm->endless;
     header->fence_check = scenario->fence_check;
     header->value_check = scenario->value_check;
     header->fenced = algorithm->fenced;

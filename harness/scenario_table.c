@@ -15,6 +15,7 @@ static const struct key_word node_kind_words[] = {SERVER_KIND_MAP(X){NULL, 0}};
 #undef X
 #define X(name, word) {word, name},
 static const struct key_word fsync_words[] = {FSYNC_MAP(X){NULL, 0}};
+static const struct key_word pooler_words[] = {POOLER_MAP(X){NULL, 0}};
 static const struct key_word mode_words[] = {PARTITION_MODE_MAP(X){NULL, 0}};
 static const struct key_word error_words[] = {NODE_ERROR_MAP(X){NULL, 0}};
 static const struct key_word on_lost_words[] = {ON_LOST_MAP(X){NULL, 0}};
@@ -87,6 +88,10 @@ const struct scenario_key scenario_keys[] = {
      KEY_COUNT, FIELD(lock.replica_count), 0, LOCK_NODES_MAX - 1, 0, NULL},
     {"nodes.fsync", "the append-only file: none, synced every second, synced before each reply",
      "none", KEY_WORD, FIELD(fsync), 0, 0, FSYNC_NONE, fsync_words},
+    {"nodes.pooler",
+     "what stands before a database and hands out its sessions; by transaction: to whoever asks "
+     "next",
+     "none", KEY_WORD, FIELD(pooler), 0, 0, POOLER_NONE, pooler_words},
     {"nodes.latency", "one way between client and node; in sim only, real has its own", "200us",
      KEY_DURATION, FIELD(latency_ns), 0, HOUR_NS, 200 * NS_PER_US, NULL},
     {"nodes.jitter", "up to this much more, drawn for each message; in sim only", "100us",

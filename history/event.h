@@ -94,6 +94,8 @@ enum {
     X(CAUSE_RESTART, "restart")       /* key: not in what the node read back */                    \
     X(CAUSE_FAILOVER, "failover")     /* key: not yet replicated */                                \
     X(CAUSE_DEPOSED, "deposed")       /* key: ended by a leader that was none any more */          \
+    X(CAUSE_SESSION, "session")       /* key: its connection ended, and it with that */            \
+    X(CAUSE_SHARED, "shared-session") /* key: another client's statement was in its session */     \
     X(CAUSE_EVICTION, "eviction")                                                                  \
     X(CAUSE_FLUSH, "flush")                                                                        \
     X(CAUSE_RELEASED, "released")             /* key: deleted by its owner */                      \
@@ -363,6 +365,7 @@ struct history_header {
     int64_t bound_ns;       /* after the last heal, the lock is free again within ttl + bound */
     int64_t drift_ppm;      /* the lock's own allowance */
     bool promises_validity; /* leases have a promised end */
+    bool endless;           /* the lock asks the nodes for no ttl: its keys end otherwise */
     bool declared;          /* the lock said what it is: `declares` and `ownership` are its word */
     uint16_t declares;      /* bit n: enum history_declares */
     uint8_t ownership;      /* enum history_ownership */

@@ -148,6 +148,8 @@ const struct history_field history_header_fields[] = {
      .need = FIELD_WRITTEN, HEADER(bound_ns)},
     {"drift_ppm", FIELD_NATURAL, .doc = "the lock's own allowance for drift, in millionths",
      .need = FIELD_WRITTEN, HEADER(drift_ppm)},
+    {"endless", FIELD_BOOL, .doc = "the lock asks the nodes for no ttl: its keys end otherwise",
+     HEADER(endless)},
     {"promises_validity", FIELD_BOOL, .doc = "leases have a promised end", .need = FIELD_WRITTEN,
      HEADER(promises_validity)},
     {"fence_check", FIELD_BOOL, .doc = "the guarded store refuses older fences",

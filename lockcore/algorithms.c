@@ -14,6 +14,8 @@
     X(chubby)                                                                                      \
     X(chubby_no_delay)                                                                             \
     X(sql)                                                                                         \
+    X(advisory)                                                                                    \
+    X(fenced_advisory)                                                                             \
     X(etcd)                                                                                        \
     X(zookeeper)                                                                                   \
     X(zookeeper_herd)
@@ -47,6 +49,8 @@
     X(wrong_sql_release_any)                                                                       \
     X(wrong_sql_app_clock)                                                                         \
     X(wrong_sql_early_now)                                                                         \
+    X(wrong_advisory_stacks)                                                                       \
+    X(wrong_advisory_reconnects)                                                                   \
     X(wrong_etcd_dead_lease)                                                                       \
     X(wrong_etcd_no_deadline)                                                                      \
     X(wrong_zookeeper_found_own)                                                                   \

@@ -16,6 +16,7 @@ struct lock_algorithm {
     const char *source;   /* the document or bug report that it comes from */
     bool fenced;          /* grants carry a fence */
     bool extends_unasked; /* sends commands that extend of its own accord */
+    bool endless;         /* grants have no end of their own: until_ns is TIME_NEVER */
     bool waits;           /* until replicas have the key: lock_config.wait_count of them */
     uint8_t nodes_min;    /* 1 */
     uint8_t nodes_max;    /* 1 for single */

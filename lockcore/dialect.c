@@ -23,14 +23,15 @@ const struct lock_command_row *lock_row_of(const struct lock *lock, uint32_t kin
 bool lock_verb_asks(enum lock_verb verb)
 {
     ASSERT(verb < LOCK_VERBS);
-    return verb == LOCK_VERB_SET || verb == LOCK_VERB_SET_ABSENT || verb == LOCK_VERB_SET_PRESENT;
+    return verb == LOCK_VERB_SET || verb == LOCK_VERB_SET_ABSENT || verb == LOCK_VERB_SET_PRESENT ||
+           verb == LOCK_VERB_HOLD;
 }
 
 bool lock_verb_frees(enum lock_verb verb)
 {
     ASSERT(verb < LOCK_VERBS);
     return verb == LOCK_VERB_DELETE || verb == LOCK_VERB_DELETE_COMPARE ||
-           verb == LOCK_VERB_FLUSH || verb == LOCK_VERB_CLOSE_SESSION;
+           verb == LOCK_VERB_FLUSH || verb == LOCK_VERB_CLOSE_SESSION || verb == LOCK_VERB_LET_GO;
 }
 
 static const char digits[] = "0123456789abcdef";

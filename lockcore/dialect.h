@@ -32,6 +32,9 @@ enum lock_verb {
     LOCK_VERB_OPEN_SESSION,   /* keys set in it end with it */
     LOCK_VERB_KEEP_SESSION,   /* a new end for all of them */
     LOCK_VERB_CLOSE_SESSION,  /* gives all of them free */
+    LOCK_VERB_HOLD,           /* takes the key for as long as the connection lasts, if no other has
+                                 it; once more if this one has */
+    LOCK_VERB_LET_GO,         /* gives back once what this connection has */
     LOCK_VERB_WATCH,          /* asks to be told (LOCK_EVENT_PUSH) of the end of a key */
     LOCK_VERBS,
 };

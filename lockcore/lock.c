@@ -163,7 +163,8 @@ void lock_assert_valid(const struct lock *lock)
     ASSERT(lock->extends_left <= lock->config.extend_count);
     ASSERT(lock->fence >= 0);
     /* Whoever waits for something has a time at which the waiting ends. */
-    ASSERT(lock->state == LOCK_STATE_IDLE || lock->state == LOCK_STATE_SPENT ||
+    bool endless = lock->state == LOCK_STATE_HELD && algorithm_of(lock)->endless;
+    ASSERT(lock->state == LOCK_STATE_IDLE || lock->state == LOCK_STATE_SPENT || endless ||
            lock->wake_ns != TIME_NEVER);
     algorithm_of(lock)->assert_valid(lock);
 }

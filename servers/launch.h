@@ -30,6 +30,7 @@ struct server_process {
     uint32_t index;
     uint32_t node_count;
     uint8_t fsync;         /* enum fsync_setting */
+    uint8_t pooler;        /* enum pooler_setting */
     uint8_t variant;       /* 0, or what `differs` said */
     uint32_t starts;       /* how often it was started */
     bool power_cut;        /* its power will be cut: what it answers must be synced */
@@ -108,6 +109,10 @@ struct server_launch {
     const char *program; /* "redis-server" */
     const char *package; /* Debian's, which brings it */
 
+    /* What nodes.pooler has before it, and Debian's package of that; NULL: nothing ever is. */
+    const char *pooler;
+    const char *pooler_package;
+
     /* Where that is; false: it is not installed. NULL: it is looked for on the PATH. */
     bool (*find)(char *path, size_t bytes);
 
@@ -148,6 +153,11 @@ struct server_launch {
 
     /* Before each start: the files that it needs. */
     struct result (*prepare)(struct server_process *process, struct text *why);
+
+    /* What stands before the program's name: another that starts something beside it and then
+     * becomes it. NULL: nothing ever does. */
+    struct result (*before)(const struct server_process *process, struct server_words *words,
+                            struct text *why);
 
     /* What stands behind the program's name. */
     void (*words)(const struct server_process *process, struct server_words *words);

@@ -38,6 +38,17 @@ enum fsync_setting {
 #undef X
 };
 
+#define POOLER_MAP(X)                                                                              \
+    X(POOLER_NONE, "none")                                                                         \
+    X(POOLER_SESSION, "session")         /* a server's session for as long as a connection */      \
+    X(POOLER_TRANSACTION, "transaction") /* for one transaction, then for whoever comes next */
+
+enum pooler_setting {
+#define X(name, word) name,
+    POOLER_MAP(X)
+#undef X
+};
+
 #define NODE_ERROR_MAP(X)                                                                          \
     X(NODE_ERROR_OOM, "OOM")             /* writes are refused, deletions are not */               \
     X(NODE_ERROR_READONLY, "READONLY")   /* writes and deletions are refused */                    \
@@ -60,6 +71,7 @@ struct server_shape {
     uint32_t replica_writes_max; /* not yet replicated; 0: never a failover */
     uint32_t replica_count;      /* of the nodes, that follow another: all but one, or 0 */
     uint8_t fsync;               /* enum fsync_setting */
+    uint8_t pooler;              /* enum pooler_setting */
     int64_t ttl_ns;              /* that clients ask for */
 };
 
@@ -84,6 +96,13 @@ struct server_ask {
     uint32_t connection; /* the world's: which of the link's connections it came by, ... */
     int64_t sent_ns;     /* when its client sent it */
     struct lock_command command;
+};
+
+/* Whose connection it was. */
+struct server_caller {
+    uint32_t node;
+    uint32_t client;
+    uint32_t connection; /* struct server_ask */
 };
 
 /* A node's process ends, begins or changes: for which reason. */
@@ -152,6 +171,9 @@ struct server_model {
     void (*bent)(void *state, uint32_t node, struct server_door *door);
     /* A node stopped running for a while, or runs again. NULL: nobody but its clients notices. */
     void (*froze)(void *state, uint32_t node, bool frozen, struct server_door *door);
+    /* A node has read the end of a client's connection, and all that came by it before: what lived
+     * with that is over. Not told of connections that end with their node. NULL: nothing does. */
+    void (*hung_up)(void *state, const struct server_caller *caller, struct server_door *door);
     /* Only where its nodes speak to each other, else NULL, all three: lint refuses faults of the
      * links between them then. A node hears what another told it; NULL where they never do, ... */
     void (*hear)(void *state, const struct server_message *message, struct server_door *door);
@@ -184,6 +206,7 @@ struct server_kind {
     const struct lock_dialect *dialect;
     const struct server_model *model; /* NULL: it is not in the simulator */
     bool one_store;                   /* all its nodes together cast one vote */
+    bool pools;                       /* a pooler may stand before it (nodes.pooler) */
     bool replicates; /* ... where some follow another (nodes.replicas); else they do not speak */
     /* The real world's; NULL all three: it is not there. */
     const struct server_launch *launch;

@@ -102,8 +102,8 @@ static void ttl_judge(struct ttl_truth *truth, const struct ledger *ledger,
 static void ttl_step(void *state, const struct ledger *ledger, const struct history_event *event)
 {
     bool extended = event->f == HISTORY_EXTEND;
-    if (event->type != HISTORY_OK || ledger->ttl_ns == 0 || ledger->node_count == 0 ||
-        event->resource >= ledger->resource_count) {
+    if (event->type != HISTORY_OK || ledger->endless || ledger->ttl_ns == 0 ||
+        ledger->node_count == 0 || event->resource >= ledger->resource_count) {
         return;
     }
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);

@@ -379,12 +379,15 @@ static const char *mending(enum assumption assumption)
                "majority";
     case ASSUMPTION_LEADER:
         return "Let every write be a transaction that compares the revision of the lock's key";
+    case ASSUMPTION_OWN_SESSION:
+        return "Let those who take locks of sessions go past the pooler, or let it pool by session";
     case ASSUMPTION_MEMORY:
         return "Set maxmemory-policy noeviction on the lock nodes";
     case ASSUMPTION_NONE:
     case ASSUMPTION_CLIENT_PAUSE:
     case ASSUMPTION_CLIENT_CLOCK:
     case ASSUMPTION_DELAY:
+    case ASSUMPTION_SESSION:
         return NULL;
     }
     UNREACHABLE();
@@ -393,7 +396,8 @@ static const char *mending(enum assumption assumption)
 void put_advice(struct text *text, enum assumption assumption, enum guard guard)
 {
     const char *mend = mending(assumption);
-    bool by_guard = assumption != ASSUMPTION_REPLICATION && assumption != ASSUMPTION_MEMORY;
+    bool by_guard = assumption != ASSUMPTION_REPLICATION && assumption != ASSUMPTION_MEMORY &&
+                    assumption != ASSUMPTION_OWN_SESSION;
     text_add(text, "%s", mend != NULL ? mend : "");
     if (guard == GUARD_HELD) {
         text_add(text, mend != NULL ? ". The guard held: keep it."

@@ -55,6 +55,7 @@ static size_t ledger_layout(const struct history_header *header, struct ledger *
         .fault_count = ledger_fault_count(header),
         .processes_counted = header->client_count > 0,
         .promises = header->promises_validity,
+        .endless = header->endless,
         .ttl_ns = header->ttl_ns,
         .bound_ns = header->bound_ns,
     };

@@ -95,6 +95,7 @@ struct ledger_claim {
 struct ledger_end {
     uint64_t index;     /* 0: it has not ended */
     uint64_t put_index; /* of the event that put the key there last; may be later */
+    int64_t since_ns;   /* when it ended, at the earliest */
     int32_t process;    /* who sent the command, or HISTORY_NOBODY */
     int16_t fault;      /* or HISTORY_NO_FAULT */
     uint8_t cause;      /* enum history_cause */
@@ -221,6 +222,7 @@ struct ledger {
     bool has_nodes;   /* a node event was seen */
     bool has_notices; /* a loss notice was seen */
     bool promises;    /* the header says so */
+    bool endless;     /* ... the same */
     bool healed;
     int64_t ttl_ns;
     int64_t bound_ns;

@@ -186,6 +186,7 @@ static void key_end(struct ledger *ledger, struct ledger_key *key,
     *end = (struct ledger_end){
         .index = event->index,
         .put_index = end->put_index,
+        .since_ns = (event->flags & HISTORY_HAS_SINCE) != 0 ? event->since_ns : event->time_ns,
         .process = event->process,
         .fault = early ? key->back_fault : (int16_t)event->fault,
         .cause = early ? key->back_cause : event->cause,

@@ -92,6 +92,8 @@ static uint64_t kinds_of(enum assumption assumption)
     case ASSUMPTION_NODE_CLOCK:
     case ASSUMPTION_PERSISTENCE:
     case ASSUMPTION_LEADER:
+    case ASSUMPTION_SESSION:
+    case ASSUMPTION_OWN_SESSION:
     case ASSUMPTION_REPLICATION:
     case ASSUMPTION_MEMORY:
     case ASSUMPTION_SECTION:

@@ -8,8 +8,16 @@ struct sim_source {
     struct sim_queue *queue;
     uint32_t slot;
     uint32_t link;
-    bool old; /* replies go nowhere */
+    bool old;            /* replies go nowhere */
+    uint32_t connection; /* OLD: which it was */
 };
+
+void sim_lane_hang_up(struct sim *sim, uint32_t link, uint32_t connection)
+{
+    const struct server_caller caller = {sim->links[link].node, sim->links[link].client,
+                                         connection};
+    sim_model(sim)->hung_up(sim->service, &caller, &sim->door);
+}
 
 /* Does something hold back what this source has for its node? */
 static bool sim_source_waits(struct sim *sim, const struct sim_source *source)
@@ -19,6 +27,30 @@ static bool sim_source_waits(struct sim *sim, const struct sim_source *source)
         return true;
     }
     return sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_HOLD);
+}
+
+/* Bytes may vanish; that a connection ended comes through once that is over. */
+static bool sim_source_ends(struct sim *sim, const struct sim_source *source)
+{
+    if (sim->messages[source->queue->head].kind != SIM_HANGUP) {
+        return false;
+    }
+    if (sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_DROP)) {
+        source->queue->parked = true;
+        return true;
+    }
+    sim_message_give(sim, sim_queue_pop(sim, source->queue));
+    sim_lane_hang_up(sim, source->link, source->connection);
+    return true;
+}
+
+/* What lives with a connection knows it also when it has broken on the way. */
+static uint32_t sim_source_connection(const struct sim *sim, const struct sim_source *source)
+{
+    if (!source->old) {
+        return sim->links[source->link].breaks;
+    }
+    return sim->kind->model->hung_up != NULL ? source->connection : SIM_CONNECTION_GONE;
 }
 
 /* With one queue per node (tests only) whoever is late makes all others late. */
@@ -51,6 +83,9 @@ static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
     if (sim_source_shared_waits(sim, source)) {
         return;
     }
+    if (sim_source_ends(sim, source)) {
+        return;
+    }
     uint32_t node = sim->links[source->link].node;
     uint32_t breaks = sim->links[source->link].breaks;
     uint32_t stops = sim_node(sim, node)->stops;
@@ -59,7 +94,7 @@ static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
     struct sim_command command = {.link = source->link,
                                   .node = node,
                                   .message = message,
-                                  .connection = source->old ? SIM_CONNECTION_GONE : breaks,
+                                  .connection = sim_source_connection(sim, source),
                                   .event = SIM_NO_EVENT};
     if (sim_link_cut(sim, source->link, SIM_REQUESTS, MODE_DROP)) {
         sim_link_dropped(sim, source->link, SIM_REQUESTS);
@@ -103,7 +138,7 @@ static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
 void sim_link_pop_request(struct sim *sim, uint32_t link)
 {
     struct sim_source source = {&sim->links[link].queue[SIM_REQUESTS],
-                                sim_link_slot(sim, link, SIM_REQUESTS), link, false};
+                                sim_link_slot(sim, link, SIM_REQUESTS), link, false, 0};
     sim_source_deliver(sim, &source);
 }
 
@@ -111,7 +146,8 @@ void sim_lane_pop(struct sim *sim, uint32_t lane)
 {
     struct sim_lane *old = &sim->lanes[lane];
     ASSERT(old->link != SIM_NONE);
-    struct sim_source source = {&old->queue, sim->slots.lanes + lane, old->link, true};
+    struct sim_source source = {&old->queue, sim->slots.lanes + lane, old->link, true,
+                                old->connection};
     sim_source_deliver(sim, &source);
     if (old->queue.head == SIM_NONE) {
         old->link = SIM_NONE;

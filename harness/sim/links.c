@@ -266,23 +266,45 @@ void sim_link_pop_reply(struct sim *sim, uint32_t link)
 
 /* ---- breaking and connecting ----------------------------------------------------------------- */
 
-/* Let the first `count` requests of a dying connection go on by themselves. */
-static void sim_link_survive(struct sim *sim, uint32_t link, uint32_t count)
+/* The end of a connection comes behind all that it brought. */
+static void sim_lane_end(struct sim *sim, struct sim_lane *lane, int64_t last_ns)
+{
+    uint32_t index = sim_message_take(sim);
+    if (index != SIM_NONE) {
+        struct sim_message *end = &sim->messages[index];
+        memset(end, 0, sizeof *end);
+        end->kind = SIM_HANGUP;
+        end->at_ns = sim_later(sim->world->now_ns + sim->plan->scenario.latency_ns, last_ns);
+        sim_queue_push(sim, &lane->queue, index);
+    }
+}
+
+/* Let the first `count` requests of a dying connection go on by themselves, and its end. */
+static void sim_link_survive(struct sim *sim, uint32_t link, uint32_t count, bool ends)
 {
     ASSERT(link < sim->link_count);
     struct sim_queue *queue = &sim->links[link].queue[SIM_REQUESTS];
-    for (uint32_t i = 0; i < sim->lane_count && count > 0; i++) {
+    bool lives_on = count > 0 || ends;
+    for (uint32_t i = 0; i < sim->lane_count && lives_on; i++) {
         struct sim_lane *lane = &sim->lanes[i];
         if (lane->link != SIM_NONE) {
             continue;
         }
         lane->link = link;
-        lane->queue.parked = queue->parked;
+        lane->connection = sim->links[link].breaks - 1;
+        lane->queue.parked = queue->parked && count > 0;
         while (count > 0) {
             sim_queue_push(sim, &lane->queue, sim_queue_pop(sim, queue));
             count--;
         }
+        if (ends) {
+            sim_lane_end(sim, lane, queue->last_ns);
+        }
         sim_queue_arm(sim, &lane->queue, sim->slots.lanes + i);
+        lives_on = false;
+    }
+    if (lives_on && ends) {
+        sim_lane_hang_up(sim, link, sim->links[link].breaks - 1);
     }
 }
 
@@ -313,9 +335,11 @@ uint32_t sim_link_break(struct sim *sim, uint32_t link, enum sim_break how)
         return 0;
     }
     uint32_t survivors = sim_link_survivors(sim, link, how);
+    bool ends =
+        sim->kind->model->hung_up != NULL && how != SIM_BREAK_NODE && broken->state == SIM_LINK_UP;
     broken->breaks++;
     broken->down_ns = sim->world->now_ns;
-    sim_link_survive(sim, link, survivors);
+    sim_link_survive(sim, link, survivors, ends);
     uint32_t lost = sim_queue_drop_all(sim, &broken->queue[SIM_REQUESTS]);
     heap_remove(sim->heap, sim_link_slot(sim, link, SIM_REQUESTS));
     bool dead = sim_actor(sim, client)->state == SIM_ACTOR_KILLED;

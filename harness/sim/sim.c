@@ -116,6 +116,7 @@ static void sim_shape(struct sim *sim, const struct plan *plan)
         .resource_count = sim->resource_count,
         .replica_count = scenario->lock.replica_count,
         .fsync = scenario->fsync,
+        .pooler = scenario->pooler,
         .ttl_ns = scenario->lock.ttl_ns,
         .disk_writes_max = plan_has(plan, FAULT_POWER_LOSS) ? SIM_WRITES_MAX : 0,
         .replica_writes_max = plan_has(plan, FAULT_FAILOVER) ? SIM_WRITES_MAX : 0,

@@ -65,7 +65,8 @@ enum sim_message_kind {
     SIM_REPLY,
     SIM_PUSH, /* what was asked for earlier */
     SIM_BROKEN,
-    SIM_TOLD, /* by one node to another */
+    SIM_TOLD,   /* by one node to another */
+    SIM_HANGUP, /* the end of an old connection, behind all that it still brings */
 };
 
 struct sim_message {
@@ -120,6 +121,7 @@ struct sim_link {
 struct sim_lane {
     struct sim_queue queue;
     uint32_t link; /* SIM_NONE: free */
+    uint32_t connection;
 };
 
 /* What goes from one node to another; of the two between a pair, the first stands for the link. */
@@ -416,6 +418,8 @@ void sim_node_unstall(struct sim *sim, uint32_t node);
 
 void sim_link_pop_request(struct sim *sim, uint32_t link);
 void sim_lane_pop(struct sim *sim, uint32_t lane);
+/* Its node has read an old connection to its end. */
+void sim_lane_hang_up(struct sim *sim, uint32_t link, uint32_t connection);
 void sim_lanes_forget(struct sim *sim, uint32_t node); /* its process is gone */
 
 /* ---- nodes.c --------------------------------------------------------------------------------- */

@@ -43,6 +43,10 @@ struct connection_kind {
      * for all nodes. */
     size_t shared_bytes;
 
+    /* What a lock has at the node may end with the connection: that it broke is told also when
+     * nothing was owed. */
+    bool holds;
+
     /* Begin to connect; NULL if the system refuses at once. The first wait is for writing. */
     void *(*open)(const struct lock_address *address, void *shared);
 

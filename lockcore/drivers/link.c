@@ -201,8 +201,9 @@ static void link_tend_later(struct link *link)
 void link_break(struct link *link)
 {
     struct lock_links *links = link->links;
+    bool held = links->kind->holds && link->state == LINK_UP;
     link_cut(link);
-    if (link->owed.count > 0) {
+    if (link->owed.count > 0 || held) {
         link_note_broken(link);
     }
     link->owed.count = 0;

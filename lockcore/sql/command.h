@@ -9,6 +9,9 @@
  *     update  a new `until`, if the row has this owner and its `until` is after the time
  *     delete  the row, on the same terms
  *
+ *     try-lock  pg_try_advisory_lock, for the session; -fence: and a fence, drawn when it is ours
+ *     unlock    pg_advisory_unlock: gives back once what may have been granted several times
+ *
  * Word by word they stand in servers/sql/real/statements.c. The time is clock_timestamp(), when the
  * statement is carried out; now() is when its transaction began. -at: a time that the client brings
  * instead.
@@ -27,6 +30,9 @@ enum sql_statement {
     SQL_UPDATE_AT,
     SQL_CLOCK,
     SQL_DELETE_ANY,
+    SQL_TRY_LOCK,
+    SQL_TRY_LOCK_FENCE,
+    SQL_UNLOCK,
     SQL_STATEMENTS,
 };
 

@@ -19,6 +19,12 @@ static const struct lock_command_row rows[SQL_STATEMENTS] = {
                    LOCK_ANSWERS_NUMBER, false},
     [SQL_DELETE_ANY] = {"delete-any", "the row, whoever has it", LOCK_VERB_DELETE, 0,
                         LOCK_ANSWERS_YES_NO, false},
+    [SQL_TRY_LOCK] = {"try-lock", "the lock, if no other session has it", LOCK_VERB_HOLD, 0,
+                      LOCK_ANSWERS_YES_NO, false},
+    [SQL_TRY_LOCK_FENCE] = {"try-lock-fence", "the same, and a fence if we have it", LOCK_VERB_HOLD,
+                            0, LOCK_ANSWERS_NUMBER, false},
+    [SQL_UNLOCK] = {"unlock", "gives back, once, what this session has", LOCK_VERB_LET_GO, 0,
+                    LOCK_ANSWERS_YES_NO, false},
 };
 
 const struct lock_dialect sql_dialect = {"sql", rows, SQL_STATEMENTS};

@@ -14,7 +14,8 @@ enum { SEQUENCE_LOGGED_AHEAD = 32 };
 static size_t table_bytes(const struct server_shape *shape)
 {
     return sizeof(struct sql_table) + shape->resource_count * sizeof(struct sql_row) +
-           shape->replica_writes_max * sizeof(struct sql_write);
+           shape->replica_writes_max * sizeof(struct sql_write) +
+           shape->resource_count * sizeof(struct sql_held);
 }
 
 static uint32_t table_wakes(const struct server_shape *shape)
@@ -29,6 +30,15 @@ static void table_init(void *state, const struct server_shape *shape)
     table->dialect = shape->dialect;
     table->resource_count = shape->resource_count;
     table->writes_max = shape->replica_writes_max;
+    table->sessions.pooled = shape->pooler == POOLER_TRANSACTION;
+    table->sessions.resource_count = shape->resource_count;
+}
+
+/* The advisory locks, which are no rows. */
+static struct sql_held *held_of(struct sql_table *table)
+{
+    struct sql_write *writes = (struct sql_write *)(void *)&table->rows[table->resource_count];
+    return (struct sql_held *)(void *)&writes[table->writes_max];
 }
 
 /* Where the nth write of all is remembered. */
@@ -210,6 +220,27 @@ static void remove_row(const struct call *call, bool allowed)
          (struct lock_reply){.type = LOCK_REPLY_YES}, &before);
 }
 
+/* One of the session's, which touches no row. */
+static void session_ask(struct sql_table *table, const struct server_ask *ask,
+                        struct server_door *door)
+{
+    struct sql_call call = {&table->sessions, &held_of(table)[ask->resource], ask, door, 0};
+    if (ask->command.kind == SQL_UNLOCK) {
+        sql_session_unlock(&call);
+        return;
+    }
+    if (ask->command.kind == SQL_TRY_LOCK_FENCE && sql_session_may(&call)) {
+        call.fence = sql_next_fence(table);
+    }
+    sql_session_try(&call);
+}
+
+static void table_hung_up(void *state, const struct server_caller *caller, struct server_door *door)
+{
+    struct sql_table *table = state;
+    sql_session_over(&table->sessions, held_of(table), caller, door);
+}
+
 static void table_ask(void *state, const struct server_ask *ask, struct server_door *door)
 {
     struct sql_table *table = state;
@@ -241,6 +272,11 @@ static void table_ask(void *state, const struct server_ask *ask, struct server_d
                      (struct lock_reply){.type = LOCK_REPLY_NUMBER, .number = clock_ms(door)},
                      SERVER_NO_EVENT);
         return;
+    case SQL_TRY_LOCK:
+    case SQL_TRY_LOCK_FENCE:
+    case SQL_UNLOCK:
+        session_ask(table, ask, door);
+        return;
     case SQL_NONE:
     case SQL_STATEMENTS:
         break;
@@ -262,14 +298,12 @@ static uint32_t table_stop(void *state, const struct server_turn *turn, enum ser
                            uint32_t kept, struct server_door *door)
 {
     struct sql_table *table = state;
-    (void)turn;
     (void)kept;
-    (void)door;
     if (how != SERVER_STOP_CLEAN) {
         table->fences = table->fences_logged; /* it goes on from there: its log knows no better */
     }
     table->fences_logged = table->fences;
-    return 0;
+    return sql_sessions_over(&table->sessions, held_of(table), turn, door);
 }
 
 static void table_start(void *state, const struct server_turn *turn, struct server_door *door)
@@ -329,7 +363,7 @@ static uint32_t table_promote(void *state, const struct server_turn *turn, int64
     struct sql_table *table = state;
     uint64_t oldest = table->writes > table->writes_max ? table->writes - table->writes_max : 0;
     uint64_t known = table->writes;
-    uint32_t lost = 0;
+    uint32_t lost = sql_sessions_over(&table->sessions, held_of(table), turn, door);
     while (known > oldest && write_at(table, known - 1)->true_ns > door->true_ns - lag_ns) {
         known--;
         table->fences_logged = write_at(table, known)->fences_logged;
@@ -348,6 +382,7 @@ const struct server_model sql_rows = {
     .init = table_init,
     .ask = table_ask,
     .wake = table_wake,
+    .hung_up = table_hung_up,
     .bent = table_bent,
     .unsynced = table_unsynced,
     .stop = table_stop,

@@ -8,7 +8,7 @@
 #ifndef SERVERS_SQL_ROWS_H
 #define SERVERS_SQL_ROWS_H
 
-#include "servers/server.h"
+#include "servers/sql/sessions.h"
 
 struct sql_row {
     bool present;
@@ -32,9 +32,10 @@ struct sql_table {
     int64_t fences;                     /* the sequence: what it gave last */
     int64_t fences_logged;              /* up to here it need not write into its log again */
     uint32_t resource_count;
-    uint32_t writes_max;   /* 0: there is never a failover */
-    uint64_t writes;       /* so many were made; the newest of them are remembered */
-    struct sql_row rows[]; /* then writes_max writes, a ring */
+    uint32_t writes_max; /* 0: there is never a failover */
+    uint64_t writes;     /* so many were made; the newest of them are remembered */
+    struct sql_sessions sessions;
+    struct sql_row rows[]; /* then writes_max writes, a ring; then advisory locks, one a row */
 };
 
 /* Of its sequence. */

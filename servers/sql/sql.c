@@ -1,4 +1,4 @@
-/* sql.c: a database as a kind: the row. */
+/* sql.c: a database as a kind: rows, and the locks of sessions. */
 #include "lockcore/sql/command.h"
 #include "servers/sql/real/real.h"
 #include "servers/sql/rows.h"
@@ -8,6 +8,7 @@ const struct server_kind server_kind_sql = {
     .dialect = &sql_dialect,
     .model = &sql_rows,
     .one_store = true,
+    .pools = true,
     .launch = &sql_launch,
     .wire = &sql_wire,
     .connection = &sql_connection,

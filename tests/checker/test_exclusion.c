@@ -262,3 +262,30 @@ Test(exclusion, two_grants_to_one_client_overlap_where_the_owner_is_the_object)
     assert_verdict(judge_lines("exclusion", OWNER("object")), VERDICT_FAIL);
     assert_verdict(judge_lines("exclusion", OWNER("process")), VERDICT_PASS);
 }
+
+/* A lock of the session: no end is promised, and it goes with the connection. */
+#define SESSION_HEADER                                                                             \
+    "{'format':'picklock-history','version':1,'nodes':1,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'endless':true}\n"
+#define SESSION_TAKEN(ms, p, v) SET_ENDLESS(ms, 1, p, v) GRANT_OPEN(ms, p, v)
+#define SESSION_LOST(cause, ms)                                                                    \
+    SESSION_HEADER ASK(1, 1) SESSION_TAKEN(5, 1, "a") ENDED(100, 1, "key-lost", "a", cause)        \
+        ASK(ms, 2) SESSION_TAKEN(ms, 2, "b")
+
+Test(exclusion, a_connection_that_broke_just_now_could_not_be_known)
+{
+    assert_fails(judge_lines("exclusion", SESSION_LOST("session", 900)), BLAME_ASSUMPTION,
+                 ASSUMPTION_SESSION);
+}
+
+Test(exclusion, a_connection_that_broke_long_ago_was_ignored)
+{
+    assert_fails(judge_lines("exclusion", SESSION_LOST("session", 1101)), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+}
+
+Test(exclusion, two_clients_in_one_session_are_the_deployments)
+{
+    assert_fails(judge_lines("exclusion", SESSION_LOST("shared-session", 5000)), BLAME_DEPLOYMENT,
+                 ASSUMPTION_OWN_SESSION);
+}

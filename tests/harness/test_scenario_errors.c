@@ -220,6 +220,8 @@ Test(scenario_errors, replicas)
          "demo.yaml:4:29: all nodes but one are replicas: with count: 4 there are 3 of them\n"},
         {FILE_OF("algorithm: sql", "replicas: 2"),
          "demo.yaml:4:19: sql servers have no replicas of this sort\n"},
+        {FILE_OF("algorithm: single", "pooler: session"),
+         "demo.yaml:4:17: no pooler stands before redis servers\n"},
         {FILE_OF("algorithm: redlock, wait: {replicas: 1}", "count: 5"),
          "demo.yaml:3:34: redlock does not wait for replicas; did you mean \"single-wait\"?\n"},
         {FILE_OF("algorithm: single-wait, wait: {replicas: 2}", "replicas: 1"),

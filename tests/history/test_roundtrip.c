@@ -170,6 +170,7 @@ static const struct history_header full_header = {
     .bound_ns = 1,
     .drift_ppm = 10000,
     .promises_validity = true,
+    .endless = true,
     .declared = true,
     .declares = 1 << DECLARES_VALIDITY | 1 << DECLARES_SEVERAL,
     .ownership = OWNERSHIP_THREAD,

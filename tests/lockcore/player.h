@@ -116,8 +116,11 @@ static inline void player_print_tell(struct player *player, const struct lock_ef
     if (effect->reason != LOCK_REASON_NONE) {
         text_add(out, ": %s", lock_reason_sentence((enum lock_reason)effect->reason));
     }
-    if (effect->told == LOCK_TOLD_GRANTED || effect->told == LOCK_TOLD_EXTENDED ||
-        effect->told == LOCK_TOLD_RENEWED) {
+    bool promises = effect->told == LOCK_TOLD_GRANTED || effect->told == LOCK_TOLD_EXTENDED ||
+                    effect->told == LOCK_TOLD_RENEWED;
+    if (promises && effect->until_ns == TIME_NEVER) {
+        text_add(out, " without an end");
+    } else if (promises) {
         text_add(out, " validity ");
         duration_print(effect->validity_ns, out);
         text_add(out, " until ");

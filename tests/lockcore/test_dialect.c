@@ -106,11 +106,16 @@ Test(dialect, an_attempt_is_marked_and_so_is_the_reply_that_decides)
 Test(dialect, what_takes_a_key_asks_and_what_gives_it_free_frees)
 {
     static const bool asks[LOCK_VERBS] = {
-        [LOCK_VERB_SET] = true, [LOCK_VERB_SET_ABSENT] = true, [LOCK_VERB_SET_PRESENT] = true};
+        [LOCK_VERB_SET] = true,
+        [LOCK_VERB_SET_ABSENT] = true,
+        [LOCK_VERB_SET_PRESENT] = true,
+        [LOCK_VERB_HOLD] = true,
+    };
     static const bool frees[LOCK_VERBS] = {[LOCK_VERB_DELETE] = true,
                                            [LOCK_VERB_DELETE_COMPARE] = true,
                                            [LOCK_VERB_FLUSH] = true,
-                                           [LOCK_VERB_CLOSE_SESSION] = true};
+                                           [LOCK_VERB_CLOSE_SESSION] = true,
+                                           [LOCK_VERB_LET_GO] = true};
     for (uint32_t verb = 0; verb < LOCK_VERBS; verb++) {
         cr_assert_eq(lock_verb_asks((enum lock_verb)verb), asks[verb], "verb %u", verb);
         cr_assert_eq(lock_verb_frees((enum lock_verb)verb), frees[verb], "verb %u", verb);

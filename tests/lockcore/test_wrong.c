@@ -162,7 +162,7 @@ Test(wrong, every_wrong_lock_has_its_transcript_and_its_source)
         cr_assert(lock_algorithm_find(algorithm->name, &found));
         cr_assert_eq(found, i);
     }
-    cr_assert_eq(wrong_count, 29);
+    cr_assert_eq(wrong_count, 31);
     lock_algorithm_index index;
     cr_assert(!lock_algorithm_find("redlok", &index));
 }
@@ -293,4 +293,21 @@ Test(wrong, zookeeper_ignores_events_holds_though_its_session_expired)
                "1s broken 0    => wake 1050ms\n"
                "1050ms timer   => send 0 attach v1; wake 1100ms\n"
                "1051ms reply 0 no => wake 1050ms\n");
+}
+
+Test(wrong, advisory_stacks_asks_again_on_top_of_what_was_not_answered)
+{
+    struct lock_config config = player_config("wrong/advisory-stacks", 1);
+    play_wrong(&config, "advisory",
+               "0ms acquire => send 0 try-lock v1; wake 50ms\n"
+               "50ms timer  => wake 350ms\n");
+}
+
+Test(wrong, advisory_reconnects_says_nothing_of_a_broken_connection)
+{
+    struct lock_config config = player_config("wrong/advisory-reconnects", 1);
+    play_wrong(&config, "advisory",
+               "0ms acquire    => send 0 try-lock v1; wake 50ms\n"
+               "1ms reply 0 ok => tell granted v1 without an end; wake never\n"
+               "5s broken 0    =>\n");
 }

@@ -3,6 +3,7 @@
 
 #include "lockcore/sql/command.h"
 #include "servers/sql/real/real.h"
+#include "servers/sql/real/statements.h"
 
 #include <string.h>
 
@@ -109,6 +110,42 @@ Test(sql_wire, names_an_insert_with_all_that_it_carries)
     cr_assert_eq(request.command.number, 17);
     cr_assert_eq(request.until_ms, 4017);
     cr_assert_eq(request.resource.bytes, 2);
+}
+
+/* What a session's lock is asked has no name: its text is its name. */
+static void add_parse(struct bytes *bytes, const char *text)
+{
+    struct bytes body = {.count = 0};
+    add(&body, "", 1);
+    add(&body, text, strlen(text) + 1);
+    add_number(&body, 0, 2);
+    add_message(bytes, 'P', &body);
+}
+
+static struct wire_request ask_unnamed(const char *text)
+{
+    struct bytes question = {.count = 0};
+    struct wire_request request = {.bytes = 0};
+    add_parse(&question, text);
+    add_bind(&question, "", (const char *const[]){"r0", OWNER, NULL});
+    add_letter(&question, 'S', "", 0);
+    cr_assert_eq(sql_wire.request(stream, question.data, question.count, &request),
+                 WIRE_CUT_MESSAGE);
+    return request;
+}
+
+Test(sql_wire, names_a_statement_without_a_name_by_its_text)
+{
+    greet();
+    struct wire_request request = ask_unnamed(statement_of(SQL_UNLOCK)->text);
+    cr_assert(request.known);
+    cr_assert_eq(request.command.kind, SQL_UNLOCK);
+    cr_assert_eq(request.command.value.bytes[1], 0x11);
+    cr_assert_eq(request.resource.bytes, 2);
+    request = ask_unnamed(statement_of(SQL_TRY_LOCK_FENCE)->text);
+    cr_assert_eq(request.command.kind, SQL_TRY_LOCK_FENCE);
+    cr_assert_not(ask_unnamed("SELECT $1::text, $2::text").known);
+    cr_assert_not(ask_unnamed(statement_of(SQL_DELETE)->text).known, "that one is prepared");
 }
 
 Test(sql_wire, leaves_what_is_not_ours_unknown)

@@ -75,9 +75,26 @@ static inline bool rig_end(struct rig *rig, uint32_t of)
         (void)session_read(&rig->sessions[i]);
     }
     session_close(session);
-    bool same = rig_compare(rig, (struct rig_seen){.slack = SLACK_END});
+    bool same = rig_compare(rig, (struct rig_seen){.slack = SLACK_END, .ended = of + 1});
     session_open(session, rig->node.port);
     return same;
+}
+
+/* A client goes: the database notices when its session reads on. */
+static inline void rig_leave(struct rig *rig, uint32_t of)
+{
+    char statement[128];
+    struct session *session = &rig->sessions[of];
+    (void)snprintf(statement, sizeof statement,
+                   "SELECT count(*) FROM pg_stat_activity WHERE client_port = %d",
+                   session_port(session));
+    session_close(session);
+    session_forget(session);
+    while (rig_number(rig, statement) > 0) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
+    }
+    rig_model_end(rig, rig->model, of);
+    session_open(session, rig->node.port);
 }
 
 static inline bool rig_event(struct rig *rig, const struct step *step, struct random_stream *stream)
@@ -105,9 +122,7 @@ static inline bool rig_event(struct rig *rig, const struct step *step, struct ra
     case STEP_END:
         return rig_end(rig, step->session);
     case STEP_LEAVE:
-        session_close(&rig->sessions[step->session]);
-        session_forget(&rig->sessions[step->session]);
-        session_open(&rig->sessions[step->session], rig->node.port);
+        rig_leave(rig, step->session);
         return true;
     }
     cr_assert_fail("a command is no event");
@@ -122,6 +137,9 @@ static inline void rig_reset(struct rig *rig, int64_t wall_ns)
     rig_set_clock(rig, wall_ns);
     rig_query(rig, "DELETE FROM locks", &nothing);
     rig_query(rig, "SELECT setval('fences', 1, false)", &nothing);
+    for (uint32_t i = 0; i < SESSIONS; i++) {
+        rig_leave(rig, i);
+    }
     rig_model_init(rig);
 }
 

@@ -83,9 +83,10 @@ static inline void rig_model_init(struct rig *rig)
         .nodes = &rig->clocks, .record = door_record, .arm = door_arm, .answer = door_answer};
 }
 
-static inline struct lock_reply rig_model_ask(struct rig *rig, char *model, const struct step *step)
+static inline struct lock_reply rig_model_ask(struct rig *rig, char *model, uint32_t of,
+                                              const struct step *step)
 {
-    struct server_ask ask = {.resource = step->resource, .command = step->command};
+    struct server_ask ask = {.client = of, .resource = step->resource, .command = step->command};
     sql_rows.ask(model, &ask, &rig->door);
     struct sql_row *row = &rig_table(model)->rows[step->resource];
     if (rig->wrong_end && step->command.kind == SQL_INSERT &&
@@ -102,6 +103,25 @@ static inline void rig_model_stop(struct rig *rig, char *model, enum server_stop
     sql_rows.start(model, &turn, &rig->door);
 }
 
+/* A session has ended, and its advisory locks with it. */
+static inline void rig_model_end(struct rig *rig, char *model, uint32_t of)
+{
+    struct server_caller caller = {.client = of};
+    sql_rows.hung_up(model, &caller, &rig->door);
+}
+
+/* How many of them are held. */
+static inline int rig_model_locks(char *model)
+{
+    const struct sql_table *table = rig_table(model);
+    const struct sql_held *held = (const struct sql_held *)(const void *)&table->rows[RESOURCES];
+    int count = 0;
+    for (uint32_t i = 0; i < RESOURCES; i++) {
+        count += held[i].count > 0;
+    }
+    return count;
+}
+
 /* As the database prints its own. */
 static inline void rig_model_print(char *model, struct text *text)
 {
@@ -115,6 +135,7 @@ static inline void rig_model_print(char *model, struct text *text)
                      table->rows[i].until_ms);
         }
     }
+    text_add(text, "%d locks", rig_model_locks(model));
 }
 
 /* ---- the database ---------------------------------------------------------------------------- */
@@ -132,13 +153,14 @@ static inline int64_t rig_number(struct rig *rig, const char *statement)
     return strtoll(answer.data, NULL, 10);
 }
 
-/* Its rows, and what its sequence gave last. */
+/* Its rows, how many advisory locks are held, and what its sequence gave last. */
 static inline int64_t rig_read(struct rig *rig, struct text *rows)
 {
     rig_query(rig,
               "SELECT (SELECT coalesce(string_agg(name || ' ' || owner || ' ' ||"
               " floor(extract(epoch FROM until) * 1000)::bigint, ', ' ORDER BY name) || ', ', '')"
-              " FROM locks) || '#' || (SELECT CASE WHEN is_called THEN last_value ELSE 0 END"
+              " FROM locks) || (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')"
+              " || ' locks#' || (SELECT CASE WHEN is_called THEN last_value ELSE 0 END"
               " FROM fences)",
               rows);
     char *fences = strchr(rows->data, '#');
@@ -218,8 +240,9 @@ struct order {
 struct rig_seen {
     char rows[TABLE_TEXT_BYTES];
     int64_t fences;
-    int64_t slack; /* so many numbers the sequence may have given up that nobody got */
-    bool stopped;  /* ... and the server was stopped behind the last question, ... */
+    int64_t slack;  /* so many numbers the sequence may have given up that nobody got */
+    uint32_t ended; /* and this session (+ 1) was ended behind the last question; 0: none was */
+    bool stopped;   /* ... and the server was stopped behind the last question, ... */
     enum server_stop how;
 };
 
@@ -237,6 +260,9 @@ static inline bool order_ends(struct rig *rig, const struct order *order,
         }
     }
     memcpy(model, order->model, sizeof model);
+    if (seen->ended > 0) {
+        rig_model_end(rig, model, seen->ended - 1);
+    }
     if (seen->stopped) {
         rig_model_stop(rig, model, seen->how);
     }
@@ -273,7 +299,7 @@ static inline bool order_goes(struct rig *rig, struct order *order, uint32_t of)
     uint32_t at = order->at[of]++;
     const struct step *step = &session->steps[at];
     struct lock_reply told = session->replies[at];
-    struct lock_reply reply = rig_model_ask(rig, order->model, step);
+    struct lock_reply reply = rig_model_ask(rig, order->model, of, step);
     bool fence = reply.type == LOCK_REPLY_NUMBER && step->command.kind != SQL_CLOCK;
     if (at >= session->answered) {
         return true;

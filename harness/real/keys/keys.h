@@ -118,6 +118,7 @@ struct keys_shown {
 
 struct keys_options {
     uint8_t kind; /* of servers/kinds.h: what the nodes are */
+    bool pooled;  /* a pooler gives each transaction whichever connection is free */
     int32_t node_count;
     int32_t client_count; /* with the auditor */
     uint32_t resource_count;

@@ -85,6 +85,7 @@ void keys_channel_close(struct keys_channel *channel)
 {
     struct keys_node *node = channel_node(channel);
     ASSERT(!channel->closed);
+    keys_connection_over(channel);
     ASSERT(node->open >= channel->count);
     node->open -= channel->count;
     channel->count = 0;
@@ -225,6 +226,7 @@ void keys_cut_off(struct keys_channel *channel)
         pending->needs = node->tap.asked + 1;
         keys_own_cut_off(channel, pending);
     }
+    keys_connection_over(channel);
     channel->cut = true;
 }
 

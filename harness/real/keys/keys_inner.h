@@ -7,6 +7,7 @@
  *     keys_read.c    words -> struct keys_command, reply -> struct keys_reply
  *     keys_own.c     the same for kinds whose nodes do not tell: what their wires read
  *     keys_session.c the same where locks live in sessions
+ *     keys_connection.c the same where they live with a connection
  *     keys_habit.c   what a script was seen to do
  *     keys_channel.c commands under way, and which of them the node has shown
  *     keys_tap.c     what a node tells, cut into units: one command, script or transaction
@@ -53,6 +54,13 @@ enum keys_part {
     KEYS_PART_BESIDE, /* a fence, a queue, a count */
 };
 
+/* Of a lock that lives with a connection. */
+struct keys_holding {
+    const struct keys_channel *by; /* NULL: that is over */
+    uint32_t count;                /* so often it was granted and not given back */
+    int64_t over_ns;               /* when the connection ended; 0: it has not */
+};
+
 /* A key on one node. Ends are on the node's wall clock, since 1970. */
 struct keys_key {
     bool present;
@@ -71,6 +79,7 @@ struct keys_key {
     int64_t latest_wall_ns;
     int64_t earliest_ns; /* the same in true time */
     int64_t latest_ns;
+    struct keys_holding holding;
 };
 
 /* A key's name, the same on all nodes. */
@@ -313,6 +322,8 @@ void keys_do_not_tell(struct keys *keys, int32_t node);
 /* A command has its answer, or will never have one: what it did, where answers tell. */
 void keys_own_answered(struct keys_channel *channel, struct keys_pending *pending);
 void keys_own_cut_off(struct keys_channel *channel, const struct keys_pending *pending);
+/* It has its answer, which says whether it did what it asked for. */
+void keys_own_done(struct keys_channel *channel, struct keys_pending *pending, bool did);
 /* The node is back: what commands without an answer did, by what it holds. */
 MUST_USE struct result keys_own_back(struct keys *keys, struct keys_return *back, struct text *why);
 /* Would the command, carried out, free a lock of this owner? */
@@ -330,6 +341,11 @@ void keys_own_reply(const struct wire_reply *reply, struct keys_reply *read);
 bool keys_in_sessions(const struct keys *keys);
 void keys_session_answered(struct keys_channel *channel, struct keys_pending *pending);
 void keys_session_cut_off(struct keys_channel *channel, const struct keys_pending *pending);
+
+/* keys_connection.c: the same of locks that live with a connection. */
+bool keys_of_connection(const struct keys *keys, const struct keys_command *command);
+void keys_connection_answered(struct keys_channel *channel, struct keys_pending *pending, bool did);
+void keys_connection_over(struct keys_channel *channel);
 
 /* keys_habit.c */
 void keys_habits_init(struct keys *keys);

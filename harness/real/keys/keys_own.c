@@ -136,11 +136,15 @@ static void own_change(struct keys *keys, int32_t node, const struct keys_comman
                                  .has_value = true,
                                  .value = command->value,
                                  .shape = SHAPE_STRING,
+                                 .earliest_ns = TIME_NEVER,
+                                 .latest_ns = TIME_NEVER,
                                  .fault = HISTORY_NO_FAULT};
     }
     key->present = true;
     key->lingers = false;
-    own_end(keys, node, name, command);
+    if (!keys_of_connection(keys, command)) {
+        own_end(keys, node, name, command);
+    }
 }
 
 /* As a unit of its own, between when it was sent and now. */
@@ -160,7 +164,7 @@ static void own_unit(struct keys *keys, int32_t node, const struct keys_lost *do
     keys_unit_close(keys, node);
 }
 
-static void own_pending(struct keys_channel *channel, struct keys_pending *pending, bool did)
+void keys_own_done(struct keys_channel *channel, struct keys_pending *pending, bool did)
 {
     struct keys_lost done = {channel->route.client, pending->command};
     own_unit(channel->keys, channel->route.node, &done, did);
@@ -189,7 +193,7 @@ static void own_make_free(struct keys_channel *channel, const struct keys_comman
     struct keys_pending *freeing =
         keys_channels_freeing(&keys->nodes[node], command->resource[0], &key->value, &other);
     if (freeing != NULL) {
-        own_pending(other, freeing, true);
+        keys_own_done(other, freeing, true);
     } else {
         keys_unclear(keys, "an answer contradicts those before it");
     }
@@ -207,10 +211,14 @@ void keys_own_answered(struct keys_channel *channel, struct keys_pending *pendin
     if (!answers_tell(channel->keys, command) || command->shown || pending->reply.error) {
         return;
     }
+    if (keys_of_connection(channel->keys, command)) {
+        keys_connection_answered(channel, pending, did);
+        return;
+    }
     if (did && command->role == ROLE_SET) {
         own_make_free(channel, command);
     }
-    own_pending(channel, pending, did);
+    keys_own_done(channel, pending, did);
 }
 
 void keys_own_cut_off(struct keys_channel *channel, const struct keys_pending *pending)
@@ -220,8 +228,9 @@ void keys_own_cut_off(struct keys_channel *channel, const struct keys_pending *p
         keys_session_cut_off(channel, pending);
         return;
     }
-    if (!answers_tell(channel->keys, &pending->command) || pending->command.shown) {
-        return;
+    if (!answers_tell(channel->keys, &pending->command) || pending->command.shown ||
+        keys_of_connection(channel->keys, &pending->command)) {
+        return; /* ... or what it did is over with it */
     }
     if (node->lost_count == KEYS_LOST_MAX) {
         keys_unclear(channel->keys, "too many commands were never answered");

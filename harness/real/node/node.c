@@ -105,6 +105,7 @@ static void node_show(struct node *node)
         .index = (uint32_t)node->options.index,
         .node_count = (uint32_t)node->options.node_count,
         .fsync = node->options.fsync,
+        .pooler = node->options.pooler,
         .power_cut = node->options.track_fsync,
         .exposed = node->options.ip != 0,
         .program = node->options.server,
@@ -274,6 +275,9 @@ struct result node_start(struct node *node, struct text *why)
     TRY(node_furnish(node, spec, why));
     if (node->launch->prepare != NULL) {
         TRY(node->launch->prepare(&node->server, why));
+    }
+    if (node->launch->before != NULL) {
+        TRY(node->launch->before(&node->server, &words, why));
     }
     server_word(&words, "%s", program);
     node->launch->words(&node->server, &words);

@@ -32,6 +32,7 @@ struct node_options {
     int32_t index;
     int32_t node_count;         /* of the service */
     uint8_t fsync;              /* enum fsync_setting */
+    uint8_t pooler;             /* enum pooler_setting */
     bool fake_clock;            /* its wall clock will be moved: preload the clock shim */
     bool replica;               /* its folder and log are called so */
     bool track_fsync;           /* its power will be cut: preload the fsync shim */

@@ -217,6 +217,7 @@ static struct result run_make_proxies(struct run *run, struct text *why)
 {
     struct keys_options keys = {
         .kind = run->plan->scenario.node_kind,
+        .pooled = run->plan->scenario.pooler == POOLER_TRANSACTION,
         .node_count = run->node_count,
         .client_count = run->client_count + 1,
         .resource_count = (uint32_t)run->plan->scenario.resource_count,

@@ -45,6 +45,7 @@ struct result run_nodes_start(struct run *run, struct text *why)
             .index = i,
             .node_count = run->node_count,
             .fsync = run->plan->scenario.fsync,
+            .pooler = run->plan->scenario.pooler,
             .run_directory = run->guard.run_directory,
             .data_directory = run->guard.state_directory,
             .server =

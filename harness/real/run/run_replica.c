@@ -211,6 +211,7 @@ static struct result replica_start(struct run *run, int32_t index, struct text *
         .index = index,
         .node_count = run->node_count,
         .fsync = run->plan->scenario.fsync,
+        .pooler = run->plan->scenario.pooler,
         .replica = true,
         .run_directory = run->guard.run_directory,
         .data_directory = run->guard.state_directory,

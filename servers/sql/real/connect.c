@@ -2,8 +2,9 @@
  * connect.c: a lock's connection to PostgreSQL, over libpq in its pipeline mode: questions leave
  * without waiting for the answers before them.
  *
- * A statement is prepared with its first use. Each question ends with a sync of its own: one that
- * fails takes no other with it.
+ * A statement is prepared with its first use, unless it is one of a session's locks, for those who
+ * use these through poolers cannot: another session may be asked to carry it out. Each question
+ * ends with a sync of its own: one that fails takes no other with it.
  */
 #include "servers/sql/real/real.h"
 
@@ -102,6 +103,13 @@ static PGconn *link_start(const struct libpq *pq, const struct lock_address *add
     return pq->PQconnectStartParams(names, values, 0);
 }
 
+/* That we do not own a lock its answer says. */
+static void notice_ignore(void *arg, const char *message)
+{
+    (void)arg;
+    (void)message;
+}
+
 static void *connection_open(const struct lock_address *address, void *shared)
 {
     (void)shared;
@@ -115,6 +123,9 @@ static void *connection_open(const struct lock_address *address, void *shared)
     connection->reply.type = LOCK_REPLY_GARBLED;
     connection->link = link_start(pq, address);
     connection->fd = connection->link != NULL ? pq->PQsocket(connection->link) : -1;
+    if (connection->link != NULL) {
+        (void)pq->PQsetNoticeProcessor(connection->link, notice_ignore, NULL);
+    }
     if (connection->fd < 0) {
         connection_close(connection);
         return NULL;
@@ -148,6 +159,11 @@ static bool question_send(struct connection *connection, const struct question *
     (void)snprintf(ttl, sizeof ttl, "%" PRId64, command->ttl_ms);
     (void)snprintf(number, sizeof number, "%" PRId64, command->number);
     const struct libpq *pq = connection->pq;
+    if (statement->unprepared) {
+        return pq->PQsendQueryParams(connection->link, statement->text, (int)statement->parameters,
+                                     NULL, values, NULL, NULL, 0) == 1 &&
+               pq->PQpipelineSync(connection->link) == 1;
+    }
     bool known = (connection->prepared >> command->kind & 1) != 0;
     connection->prepared |= 1u << command->kind;
     return (known || pq->PQsendPrepare(connection->link, name, statement->text, 0, NULL) == 1) &&
@@ -289,6 +305,7 @@ static enum connection_next connection_next(void *of, const struct lock_command 
 
 const struct connection_kind sql_connection = {
     .name = "sql",
+    .holds = true,
     .open = connection_open,
     .fd = connection_fd,
     .progress = connection_progress,

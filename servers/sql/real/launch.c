@@ -1,6 +1,7 @@
 /* launch.c: PostgreSQL servers as processes. */
 #include "base/assert.h"
 #include "servers/sql/real/admin.h"
+#include "servers/sql/real/pooler.h"
 #include "servers/sql/real/real.h"
 #include "servers/sql/real/statements.h"
 
@@ -70,7 +71,7 @@ static const char furnish_script[] =
     " rm -rf \"$new\"\n"
     "    fi\n"
     "fi 2>&1\n"
-    "printf 'host all all all %s\\n' \"$4\" >\"$data/pg_hba.conf\"\n"
+    "printf 'host all all all %s\\nlocal all all trust\\n' \"$4\" >\"$data/pg_hba.conf\"\n"
     "[ \"$4\" = trust ] || \"$2\" --single -D \"$data\" -c fsync=off -c password_encryption=md5"
     " postgres 2>&1\n";
 
@@ -121,15 +122,24 @@ static struct result sql_prepare(struct server_process *process, struct text *wh
     return RESULT_OK;
 }
 
-static void sql_words(const struct server_process *process, struct server_words *words)
+/* Behind a pooler it is found by a socket in its folder, else by its port alone. */
+static void sql_where(const struct server_process *process, struct server_words *words)
 {
     char ip_memory[16];
     struct text ip = text_over(ip_memory, sizeof ip_memory);
-    char data[SERVER_PATH_BYTES + 16];
+    bool pooled = process->pooler != POOLER_NONE;
     address_print_ip(process->address, &ip);
+    server_word(words, "-c");
+    server_word(words, "listen_addresses=%s", pooled ? "" : ip.data);
+    server_word(words, "-c");
+    server_word(words, "unix_socket_directories=%s", pooled ? "." : "");
+}
+
+static void sql_words(const struct server_process *process, struct server_words *words)
+{
+    char data[SERVER_PATH_BYTES + 16];
     data_path(process, data);
     static const char *const settings[] = {
-        "unix_socket_directories=", /* its port is all that it has */
         "shared_buffers=2MB",
         "max_connections=200",
         "max_worker_processes=0",
@@ -145,8 +155,7 @@ static void sql_words(const struct server_process *process, struct server_words 
     server_word(words, "%s", data);
     server_word(words, "-p");
     server_word(words, "%u", process->address.port);
-    server_word(words, "-c");
-    server_word(words, "listen_addresses=%s", ip.data);
+    sql_where(process, words);
     server_word(words, "-c");
     /* A kill loses nothing that was written. */
     server_word(words, process->power_cut ? "fsync=on" : "fsync=off");
@@ -257,6 +266,9 @@ const struct server_launch sql_launch = {
     .password = true,
     .furnish = sql_furnish,
     .prepare = sql_prepare,
+    .before = pooler_before,
+    .pooler = "pgbouncer",
+    .pooler_package = "pgbouncer",
     .words = sql_words,
     .alive = sql_alive,
     .shut_down = sql_shut_down,

@@ -21,6 +21,8 @@
     X(PQenterPipelineMode)                                                                         \
     X(PQsendPrepare)                                                                               \
     X(PQsendQueryPrepared)                                                                         \
+    X(PQsendQueryParams)                                                                           \
+    X(PQsetNoticeProcessor)                                                                        \
     X(PQpipelineSync)                                                                              \
     X(PQflush)                                                                                     \
     X(PQconsumeInput)                                                                              \

@@ -26,6 +26,10 @@ const char statements_table[] = "CREATE TABLE locks (name text PRIMARY KEY, owne
 #define UPDATE(now)                                                                                \
     "UPDATE locks SET until = " now " + " TTL " WHERE " OURS " AND until > " now " RETURNING 1"
 
+/* The owner comes back: nothing in the server knows it. WHERE is looked at before what is selected,
+ * so that a fence is drawn when the lock is ours. */
+#define LOCK_KEY "hashtextextended($1, 0)"
+
 static const struct statement statements[SQL_STATEMENTS] = {
     [SQL_INSERT] = {INSERT(DATABASE_NOW), 3},
     [SQL_UPDATE] = {UPDATE(DATABASE_NOW), 3},
@@ -34,12 +38,27 @@ static const struct statement statements[SQL_STATEMENTS] = {
     [SQL_UPDATE_AT] = {UPDATE(BROUGHT_NOW), 4},
     [SQL_CLOCK] = {"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint", 0},
     [SQL_DELETE_ANY] = {"DELETE FROM locks WHERE name = $1 RETURNING 1", 1},
+    [SQL_TRY_LOCK] = {"SELECT $2::text WHERE pg_try_advisory_lock(" LOCK_KEY ")", 2, true},
+    [SQL_TRY_LOCK_FENCE] =
+        {"SELECT nextval('fences'), $2::text WHERE pg_try_advisory_lock(" LOCK_KEY ")", 2, true},
+    [SQL_UNLOCK] = {"SELECT $2::text WHERE pg_advisory_unlock(" LOCK_KEY ")", 2, true},
 };
 
 const struct statement *statement_of(uint32_t kind)
 {
     ASSERT(kind != SQL_NONE && kind < SQL_STATEMENTS);
     return &statements[kind];
+}
+
+enum sql_statement statement_read(const char *text, size_t bytes)
+{
+    for (uint32_t kind = SQL_NONE + 1; kind < SQL_STATEMENTS; kind++) {
+        const struct statement *own = &statements[kind];
+        if (own->unprepared && strlen(own->text) == bytes && memcmp(own->text, text, bytes) == 0) {
+            return (enum sql_statement)kind;
+        }
+    }
+    return SQL_NONE;
 }
 
 enum sql_statement statement_named(const char *name, size_t bytes)

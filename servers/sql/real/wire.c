@@ -19,9 +19,10 @@
 enum { WIRE_TEXT_MAX = 32 }; /* of a number */
 
 struct stream {
-    bool started; /* the client's start-up has been seen */
-    bool greeted; /* the node's Ready after it */
-    bool letter;  /* the node owes one letter instead */
+    uint8_t unnamed; /* enum sql_statement: the statement without a name, parsed last */
+    bool started;    /* the client's start-up has been seen */
+    bool greeted;    /* the node's Ready after it */
+    bool letter;     /* the node owes one letter instead */
 };
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -77,8 +78,20 @@ static int64_t number_of(const struct wire_text *text)
     return strtoll(memory, NULL, 10);
 }
 
+/* A statement without a name is the newest: which of ours that is. */
+static void parse_read(struct stream *stream, const struct message *message)
+{
+    struct bind parse = {message->body, message->body + message->body_bytes};
+    struct wire_text name;
+    struct wire_text text;
+    if (bind_text(&parse, &name) && bind_text(&parse, &text) && name.bytes == 0) {
+        stream->unnamed = (uint8_t)statement_read(text.data, text.bytes);
+    }
+}
+
 /* Which command of ours it binds, with all that goes with it; else it stays unknown. */
-static void bind_read(const struct message *message, struct wire_request *request)
+static void bind_read(const struct stream *stream, const struct message *message,
+                      struct wire_request *request)
 {
     struct bind bind = {message->body, message->body + message->body_bytes};
     struct wire_text portal;
@@ -91,7 +104,8 @@ static void bind_read(const struct message *message, struct wire_request *reques
         return;
     }
     bind.at += 2 * (size_t)formats;
-    enum sql_statement kind = statement_named(name.data, name.bytes);
+    enum sql_statement kind = name.bytes == 0 ? (enum sql_statement)stream->unnamed
+                                              : statement_named(name.data, name.bytes);
     if (kind == SQL_NONE || !bind_count(&bind, &count) || count != statement_of(kind)->parameters) {
         return;
     }
@@ -141,8 +155,11 @@ static enum wire_cut sql_request(void *of, const char *data, size_t bytes,
             return cut;
         }
         at += message.bytes;
+        if (message.type == 'P') {
+            parse_read(stream, &message);
+        }
         if (message.type == 'B' && !request->known) {
-            bind_read(&message, request);
+            bind_read(stream, &message, request);
         }
         bool copies = message.type == 'd' || message.type == 'c' || message.type == 'f';
         if (at > WIRE_MESSAGE_BYTES_MAX) {
