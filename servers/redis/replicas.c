@@ -333,14 +333,14 @@ static void acked(struct redis_service *service, const struct server_message *me
 
 /* ---- what nodes hear ------------------------------------------------------------------------- */
 
-/* "Force our replicas to resync with us as well": those that follow this one. */
+/* "Force our replicas to resync with us as well": those that follow this one ask anew. */
 static void begin_streams(const struct redis_service *service, uint32_t node,
                           struct server_door *door)
 {
     for (uint32_t i = 0; i < service->node_count; i++) {
-        bool broken = (member_of(service, node)->broken >> i & 1) != 0; /* else: it will ask */
-        if (i != node && member_of(service, i)->master == node && !broken) {
-            begin_stream(service, node, i, door);
+        if (i != node && member_of(service, i)->master == node) {
+            member_of(service, node)->online &= ~(1u << i);
+            tell(i, node, REDIS_ASKS, 0, door);
         }
     }
 }
@@ -400,8 +400,6 @@ void redis_replicas_link(void *state, uint32_t a, uint32_t b, bool up, struct se
     for (int turn = 0; turn < 2; turn++) {
         uint32_t replica = turn == 0 ? a : b;
         uint32_t master = turn == 0 ? b : a;
-        uint32_t *broken = &member_of(service, replica)->broken;
-        *broken = up ? *broken & ~(1u << master) : *broken | 1u << master;
         if (member_of(service, replica)->master != master) {
             continue;
         }

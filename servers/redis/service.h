@@ -19,7 +19,6 @@ enum { REDIS_WAITING_MAX = 16 }; /* commands behind a WAIT on its connection; mo
 struct redis_member {
     uint32_t master;                /* whom it follows; itself: it is a primary */
     uint32_t online;                /* bit i: node i receives its writes */
-    uint32_t broken;                /* bit i: the link to node i is */
     uint32_t linked;                /* 1: it has all that whom it follows had, and hears the rest */
     uint64_t offset;                /* writes in its stream */
     uint64_t acked[LOCK_NODES_MAX]; /* ... that node i has said to have */
