@@ -299,7 +299,6 @@ static struct keys_told kept_answered(struct keys *keys, int32_t client,
         return (struct keys_told){0, 0};
     }
     if (!kept) {
-        session_over(keys, client, command);
         session_gone(keys, command->resource[0]);
         return (struct keys_told){0, 0};
     }
