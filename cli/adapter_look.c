@@ -294,6 +294,47 @@ static void look_long(struct look *look, const struct loaded *loaded)
     }
 }
 
+/* Did the acquire that was open when a release was asked end before that was answered? */
+static bool ended_between(const struct loaded *loaded, size_t from, size_t to, int32_t process)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct history_event *event = &loaded->events[i];
+        if (event->kind == HISTORY_OP && event->process == process &&
+            event->type != HISTORY_INVOKE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One thread releases while the other waits for the lock: neither is to wait for the other's
+ * answer. A release that took no time says nothing where the acquire ended meanwhile. */
+static void look_threads(struct look *look, const struct loaded *loaded)
+{
+    enum { TELLING_MS = 50 };
+    bool acquires[2] = {false, false};
+    size_t asked[2] = {0, 0};
+    bool beside[2] = {false, false};
+    for (size_t i = 0; i < loaded->count; i++) {
+        const struct history_event *event = &loaded->events[i];
+        if (event->kind != HISTORY_OP || event->process < 0 || event->process > 1) {
+            continue;
+        }
+        int32_t self = event->process;
+        bool asks = event->type == HISTORY_INVOKE;
+        acquires[self] = asks && event->f == HISTORY_ACQUIRE;
+        if (event->f == HISTORY_RELEASE && asks) {
+            asked[self] = i;
+            beside[self] = acquires[1 - self];
+        } else if (event->f == HISTORY_RELEASE && beside[self]) {
+            bool over = ended_between(loaded, asked[self], i, 1 - self);
+            int64_t took_ns = event->time_ns - loaded->events[asked[self]].time_ns;
+            look->beside += over ? 0 : 1;
+            look->behind += over && took_ns > TELLING_MS * NS_PER_MS ? 1 : 0;
+        }
+    }
+}
+
 void look_history(struct look *look, const struct loaded *loaded, enum look_story story)
 {
     look->header = loaded->header;
@@ -316,6 +357,9 @@ void look_history(struct look *look, const struct loaded *loaded, enum look_stor
     } else if (story == LOOK_TWO) {
         look_second(look, loaded);
         seen_add(look, look->waited, DECLARES_WAIT);
+    } else if (story == LOOK_THREADS) {
+        look_threads(look, loaded);
+        seen_add(look, look->beside > 0, DECLARES_THREADS);
     } else {
         look_long(look, loaded);
         seen_add(look, look->renewals.count > 0, DECLARES_RENEW);

@@ -5,7 +5,7 @@
  *
  * wire.log (docs/REAL.md) has the words of each command; the history what became of them. One look
  * takes in several runs: of one client alone, of two that want the same lock, of one that stays
- * longer than its ttl.
+ * longer than its ttl, of two threads of one program.
  */
 #ifndef CLI_ADAPTER_LOOK_H
 #define CLI_ADAPTER_LOOK_H
@@ -68,9 +68,11 @@ struct look {
     int64_t answer_ns;             /* after so long */
     int64_t held_ns;               /* the key of a client that stays was there so long */
     int64_t until_end_ns;          /* its section took so long */
+    size_t beside;                 /* releases that were answered while another thread acquired */
+    size_t behind;                 /* ... or only once that acquire was over */
 };
 
-enum look_story { LOOK_ALONE, LOOK_TWO, LOOK_LONG, LOOK_STORIES };
+enum look_story { LOOK_ALONE, LOOK_TWO, LOOK_LONG, LOOK_THREADS, LOOK_STORIES };
 
 /* Read wire.log of a run, if there is one. */
 void look_wire(struct look *look, const char *folder, enum look_story story);

@@ -21,6 +21,7 @@ struct adapter_test {
     bool json;
     int32_t nodes;
     bool extends;
+    bool threads;
     struct look look;
     size_t slip_count; /* what was declared and is not so, or is so and was not declared */
     char slips[TEST_SLIPS_MAX][WHY_BYTES];
@@ -81,6 +82,7 @@ static const struct {
                   "faults:\n  - {at: 0s, do: pause, target: client 2, "
                   "until: client 1 after_granted}\n"},
     [LOOK_LONG] = {"count: 1, hold: 2500ms, writes: 0", ""},
+    [LOOK_THREADS] = {"count: 2, threads: 2, sections: 3, hold: 150ms, writes: 0", ""},
 };
 
 static void test_take(const char *folder, void *data)
@@ -97,10 +99,11 @@ static struct result test_story(struct adapter_test *test, enum look_story story
     char memory[TEST_TEXT_BYTES];
     struct text text = text_over(memory, sizeof memory);
     text_add(&text,
-             "version: 1\nname: look\n"
+             "version: 1\nname: look\n%s"
              "lock: {algorithm: %s, ttl: 1s, node_timeout: 200ms, "
              "retry: {count: 3, delay: 100ms, jitter: 50ms}}\n"
              "nodes: {count: %d}\nclients: {%s%s}\nduration: 20s\n%sexpect: {exclusion: any}\n",
+             story == LOOK_THREADS ? "needs: [threads]\n" : "",
              test->nodes == 1 ? "single" : "redlock", (int)test->nodes, stories[story].clients,
              /* An extension can be asked for only where there is one. */
              story == LOOK_ALONE && test->extends ? ", extend_every: 100ms" : "",
@@ -126,7 +129,8 @@ static struct result test_run(struct adapter_test *test, struct arena *arena, st
     TRY(dry_nature(test->adapter, test->out, arena, &nature, why));
     test->nodes = nature.nodes_max == 1 ? 1 : 3;
     test->extends = (nature.declares >> DECLARES_EXTEND & 1u) != 0;
-    for (int story = 0; story < LOOK_STORIES; story++) {
+    test->threads = (nature.declares >> DECLARES_THREADS & 1u) != 0;
+    for (int story = 0; story < LOOK_STORIES && (story != LOOK_THREADS || test->threads); story++) {
         TRY(test_story(test, (enum look_story)story, arena, why));
     }
     return RESULT_OK;
@@ -172,6 +176,9 @@ static void test_hold_together(struct adapter_test *test)
         } else if (!declares(test, what) && saw(test, what)) {
             slip(test, "was seen to have %s, which it does not declare", word);
         }
+    }
+    if (look->behind > 0 && look->beside == 0) {
+        slip(test, "declares threads, and answers one only when the acquire of another is over");
     }
     if (look->mismatch) {
         slip(test, "reports a value that stands in none of its commands");
@@ -343,6 +350,14 @@ static void page_print(const struct adapter_test *test)
         text = text_over(memory, sizeof memory);
         rows[i](look, &text);
         say(names[i], &text);
+    }
+    text = text_over(memory, sizeof memory);
+    if (test->threads) {
+        text_add(&text, "%s",
+                 look->beside > 0   ? "one is answered while another waits"
+                 : look->behind > 0 ? "one waits for another's answer"
+                                    : "none waited while another was answered");
+        say("threads", &text);
     }
     text = text_over(memory, sizeof memory);
     text_add(&text, "%" PRId64 " to %d node%s", look->connections.most_ns, (int)test->nodes,

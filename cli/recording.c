@@ -28,9 +28,10 @@ struct recording {
 
 static void recording_watch(struct recording *recording, const struct history_event *event)
 {
-    /* Live watching takes events as they come; one that is late is left to the final judgement. */
+    /* Live watching takes events as they come; one that is late is left to the final judgement, and
+     * so is a run with threads: whose an event is may turn out later. */
     if (!recording->stop_at_first || recording->judge == NULL ||
-        event->time_ns < recording->live_ns) {
+        recording->header.thread_count > 1 || event->time_ns < recording->live_ns) {
         return;
     }
     struct history_event copy = *event;
@@ -80,6 +81,17 @@ static void recording_replied(struct recorder *recorder, uint64_t event, int64_t
     }
 }
 
+static void recording_whose(struct recorder *recorder, uint64_t event, int32_t client)
+{
+    struct recording *recording = (struct recording *)recorder;
+    if (event >= recording->count) {
+        ASSERT(recording->full);
+        return;
+    }
+    ASSERT(recording->events[event].kind == HISTORY_NODE);
+    recording->events[event].process = client;
+}
+
 static bool recording_should_stop(struct recorder *recorder)
 {
     struct recording *recording = (struct recording *)recorder;
@@ -96,6 +108,7 @@ struct recording *recording_open(bool stop_at_first)
     memset(recording, 0, sizeof *recording);
     recording->recorder.event = recording_event;
     recording->recorder.replied = recording_replied;
+    recording->recorder.whose = recording_whose;
     recording->recorder.should_stop = recording_should_stop;
     recording->in_order = true;
     recording->stop_at_first = stop_at_first;

@@ -32,7 +32,8 @@ enum {
     SCENARIO_CLIENTS_MAX = 10000,
     SCENARIO_RESOURCES_MAX = 1024,
     SCENARIO_HOLDS_MAX = 4, /* grants that a client has at once */
-    SCENARIO_ANY = -1,      /* any client, any node */
+    SCENARIO_THREADS_MAX = 8,
+    SCENARIO_ANY = -1, /* any client, any node */
 };
 
 /* Named places in a client's life where a fault can strike, in the order of that life. */
@@ -227,6 +228,7 @@ struct scenario {
     uint8_t pooler;    /* enum pooler_setting */
 
     int32_t client_count;
+    int32_t thread_count; /* clients of one program: client c is thread c % n of program c / n */
     int32_t resource_count;
     int32_t at_once;         /* of them, in each section */
     uint8_t order;           /* enum acquire_order */
@@ -258,6 +260,18 @@ struct scenario {
     struct expectation expects[SCENARIO_EXPECTS_MAX];
     uint32_t expect_line; /* of the key above them */
 };
+
+/* The first client of the program of which this one is a thread; without threads, itself. */
+static inline int32_t scenario_program(const struct scenario *scenario, int32_t client)
+{
+    return scenario->thread_count > 1 ? client - client % scenario->thread_count : client;
+}
+
+/* The number of that program, from 0. */
+static inline int32_t scenario_program_number(const struct scenario *scenario, int32_t client)
+{
+    return scenario->thread_count > 1 ? client / scenario->thread_count : client;
+}
 
 /* A scenario with nothing left open: `faults` is what will strike, `random` is absent. */
 #define STRESS_NS_MAX (10 * NS_PER_S)

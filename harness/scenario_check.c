@@ -67,16 +67,18 @@ static void trigger_check(struct problems *problems, const struct document *part
     }
 }
 
-/* A paused client passes nothing. */
+/* A paused client passes nothing, and neither do the other threads of its program. */
 static void until_check(struct problems *problems, const struct document *part,
-                        const struct fault *fault)
+                        const struct scenario *scenario, const struct fault *fault)
 {
     const struct trigger *until = &fault->until;
     if (part == NULL || fault->kind != FAULT_PAUSE || until->client == SCENARIO_ANY) {
         return;
     }
-    if (until->kind == TRIGGER_PROBE && fault->client_first <= until->client &&
-        until->client <= fault->client_last) {
+    int32_t program = scenario_program(scenario, until->client);
+    if (until->kind == TRIGGER_PROBE && fault->client_first >= 0 &&
+        scenario_program(scenario, fault->client_first) <= program &&
+        program <= scenario_program(scenario, fault->client_last)) {
         problem_say(problems, part->place,
                     "client %d is paused until then: it cannot get there itself",
                     until->client + 1);
@@ -106,7 +108,7 @@ void fault_check(struct problems *problems, const struct fault_places *places,
 {
     trigger_check(problems, places->keys[FAULT_KEY_ON], scenario, &fault->start);
     trigger_check(problems, places->keys[FAULT_KEY_UNTIL], scenario, &fault->until);
-    until_check(problems, places->keys[FAULT_KEY_UNTIL], fault);
+    until_check(problems, places->keys[FAULT_KEY_UNTIL], scenario, fault);
     shape_check(problems, places->keys[FAULT_KEY_SHAPE], scenario, fault);
     const struct server_kind *kind = server_kind_at(scenario->node_kind);
     const struct document *what = places->keys[FAULT_KEY_DO];
@@ -210,7 +212,8 @@ static void needs_check(struct problems *problems, const struct document *const 
         uint8_t need;
     } rows[] = {{"clients.deadline", scenario->deadline_ns > 0, DECLARES_DEADLINE},
                 {"clients.cancel_after", scenario->cancel_after_ns > 0, DECLARES_CANCEL},
-                {"clients.at_once", scenario->at_once > 1, DECLARES_SEVERAL}};
+                {"clients.at_once", scenario->at_once > 1, DECLARES_SEVERAL},
+                {"clients.threads", scenario->thread_count > 1, DECLARES_THREADS}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct document *part = place_of(places, rows[i].key);
         if (part != NULL && rows[i].asked && (scenario->needs >> rows[i].need & 1u) == 0) {
@@ -247,6 +250,19 @@ static void holds_check(struct problems *problems, const struct document *const 
         problem_say(problems, place_of_either(places, "clients.again", "clients.at_once"),
                     "at_once and again make %d grants of one client; at most %d are followed",
                     scenario->at_once + scenario->again, SCENARIO_HOLDS_MAX);
+    }
+}
+
+/* Programs have all their threads, so that what strikes one is easily said. */
+static void threads_check(struct problems *problems, const struct document *const *places,
+                          const struct scenario *scenario)
+{
+    int32_t threads = scenario->thread_count;
+    if (threads > 0 && scenario->client_count % threads != 0) {
+        problem_say(problems, place_of_either(places, "clients.threads", "clients.count"),
+                    "%d clients do not make programs of %d threads each: say \"count: %d\"",
+                    scenario->client_count, threads,
+                    (scenario->client_count / threads + 1) * threads);
     }
 }
 
@@ -300,6 +316,7 @@ void scenario_check(struct problems *problems, const struct document *const *pla
     random_check(problems, places, scenario);
     needs_check(problems, places, scenario);
     holds_check(problems, places, scenario);
+    threads_check(problems, places, scenario);
     replicas_check(problems, places, scenario);
     pooler_check(problems, places, scenario);
     if (scenario->lock.node_timeout_ns >= scenario->lock.ttl_ns) {

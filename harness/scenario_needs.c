@@ -10,7 +10,7 @@ void nature_of_own(const struct scenario *scenario, struct lock_nature *nature)
 {
     const struct lock_algorithm *algorithm = lock_algorithm_at(scenario->lock.algorithm);
     memset(nature, 0, sizeof *nature);
-    nature->declares = 1u << DECLARES_NOTICE | 1u << DECLARES_SEVERAL;
+    nature->declares = 1u << DECLARES_NOTICE | 1u << DECLARES_SEVERAL | 1u << DECLARES_THREADS;
     nature->declares |= algorithm->endless ? 0 : 1u << DECLARES_VALIDITY | 1u << DECLARES_EXTEND;
     nature->declares |= algorithm->fenced ? 1u << DECLARES_FENCE : 0;
     nature->nodes_min = 1;
@@ -44,6 +44,8 @@ static const char *need_missing(enum history_declares need)
         return "is not re-entrant";
     case DECLARES_SEVERAL:
         return "does not hold several at once";
+    case DECLARES_THREADS:
+        return "is not used by several threads of one program";
     case HISTORY_DECLARES:
         break;
     }

@@ -111,6 +111,15 @@ static void shape_resolve(struct fault *fault, const struct scenario *scenario, 
     fault->node_mask = nodes_draw(&stream, nodes, count);
 }
 
+/* What strikes a client strikes its program, and so all of the program's clients. */
+static void programs_strike(struct fault *fault, int32_t threads)
+{
+    if (threads > 1 && fault->client_first >= 0) {
+        fault->client_first -= fault->client_first % threads;
+        fault->client_last += threads - 1 - fault->client_last % threads;
+    }
+}
+
 void scenario_plan(const struct scenario *scenario, uint64_t seed, int64_t time_scale_ppm,
                    struct plan *plan)
 {
@@ -124,6 +133,7 @@ void scenario_plan(const struct scenario *scenario, uint64_t seed, int64_t time_
     }
     for (size_t i = 0; i < plan->scenario.fault_count; i++) {
         shape_resolve(&plan->scenario.faults[i], scenario, i, seed);
+        programs_strike(&plan->scenario.faults[i], scenario->thread_count);
     }
     plan_scale(&plan->scenario, time_scale_ppm);
 }
@@ -245,6 +255,7 @@ void plan_header(const struct plan *plan, const char *world, struct history_head
     }
     header->replica_count = (int32_t)scenario->lock.replica_count;
     header->client_count = scenario->client_count;
+    header->thread_count = scenario->thread_count > 1 ? scenario->thread_count : 0;
     header->resource_count = scenario->resource_count;
     header->fault_count = plan->drawn ? 0 : (int32_t)scenario->fault_count;
     header->ttl_ns = scenario->lock.ttl_ns;

@@ -101,6 +101,10 @@ const struct scenario_key scenario_keys[] = {
      NULL},
     {"clients.count", "how many", "2", KEY_COUNT, FIELD(client_count), 1, SCENARIO_CLIENTS_MAX, 2,
      NULL},
+    {"clients.threads",
+     "so many of them are threads of one program, which faults strike as a whole; needs: [threads] "
+     "for more than 1",
+     "1", KEY_COUNT, FIELD(thread_count), 1, SCENARIO_THREADS_MAX, 1, NULL},
     {"clients.resources", "how many names are locked; each client draws one every time", "1",
      KEY_COUNT, FIELD(resource_count), 1, SCENARIO_RESOURCES_MAX, 1, NULL},
     {"clients.at_once",

@@ -16,12 +16,21 @@ struct schedule_moment {
     int64_t true_ns;
 };
 
-static bool trigger_matches(const struct trigger *trigger, const struct schedule_moment *moment)
+/* A command is its program's: which of the program's threads sent it nobody can see. */
+static int32_t trigger_party(const struct plan *plan, int32_t client, uint8_t kind)
+{
+    bool command = kind == TRIGGER_COMMAND || kind == TRIGGER_ARRIVAL;
+    return command ? scenario_program(&plan->scenario, client) : client;
+}
+
+static bool trigger_matches(const struct plan *plan, const struct trigger *trigger,
+                            const struct schedule_moment *moment)
 {
     if (trigger->kind != moment->kind) {
         return false;
     }
-    if (trigger->client != SCENARIO_ANY && trigger->client != moment->client) {
+    if (trigger->client != SCENARIO_ANY && trigger_party(plan, trigger->client, moment->kind) !=
+                                               trigger_party(plan, moment->client, moment->kind)) {
         return false;
     }
     if (trigger->kind == TRIGGER_PROBE) {
@@ -119,7 +128,7 @@ static void schedule_see(struct schedule *schedule, const struct plan *plan,
     actions->count = 0;
     for (uint32_t k = 0; k < schedule->count; k++) {
         const struct trigger *trigger = schedule_awaited(schedule, plan, k);
-        if (trigger == NULL || !trigger_matches(trigger, moment)) {
+        if (trigger == NULL || !trigger_matches(plan, trigger, moment)) {
             continue;
         }
         schedule->passes[k]++;

@@ -24,6 +24,11 @@ struct recorder {
      * over) has come to its client. May be NULL; a world may leave it out.
      */
     void (*replied)(struct recorder *recorder, uint64_t event, int64_t time_ns);
+    /*
+     * What event number `event` tells of was this client's doing: another thread of the program for
+     * whose it was taken, when that was not known yet. May be NULL; a world may leave it out.
+     */
+    void (*whose)(struct recorder *recorder, uint64_t event, int32_t client);
     /* A check that watches has seen a violation and the user asked to stop at the first. */
     bool (*should_stop)(struct recorder *recorder);
 };

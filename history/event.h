@@ -163,7 +163,8 @@ enum {
     X(DECLARES_DEADLINE, "deadline")   /* ... or until a time that the caller names */             \
     X(DECLARES_CANCEL, "cancel")       /* ... or until the caller gives up */                      \
     X(DECLARES_REENTRANT, "reentrant") /* an owner may acquire again what it holds */              \
-    X(DECLARES_SEVERAL, "several")     /* one client may hold several resources at once */
+    X(DECLARES_SEVERAL, "several")     /* one client may hold several resources at once */         \
+    X(DECLARES_THREADS, "threads")     /* several threads of one program may use it at once */
 
 /* Who the lock takes for one and the same owner. */
 #define HISTORY_OWNERSHIP_MAP(X)                                                                   \

@@ -1,22 +1,25 @@
 """adapter.py: redis-py's Lock behind picklock's adapter protocol (docs/ADAPTERS.md).
 
     adapters/redis-py/venv/bin/python adapters/redis-py/adapter.py
+
+Each thread number of the protocol is a thread of this program: the Lock keeps its token there.
 """
 import json
+import queue
 import sys
-import time
+import threading
 
 import redis
 from redis.exceptions import LockError, RedisError
 
-held, asked = {}, {}
+held, asked, threads = {}, {}, {}
 
 
 def init(request):
     asked.update(request["options"], client=redis.Redis.from_url(request["nodes"][0]))
     asked["client"].ping()
     said = {"library": f"redis-py {redis.__version__}", "owner": "object", "nodes": 1}
-    return {"type": "ok", **said, "features": ["extend", "wait", "deadline", "several"]}
+    return {"type": "ok", **said, "features": ["extend", "wait", "deadline", "several", "threads"]}
 
 
 def acquire(request):
@@ -31,28 +34,46 @@ def acquire(request):
     )
     if not lock.acquire():
         return {"type": "fail", "error": "not acquired"}
-    held[request["resource"]] = lock
+    held[request.get("thread"), request["resource"]] = lock
     return {"type": "ok", "value": lock.local.token.decode()}
 
 
 def extend(request):
-    held[request["resource"]].extend(request["ttl_ms"] / 1000, replace_ttl=True)
+    lock = held[request.get("thread"), request["resource"]]
+    lock.extend(request["ttl_ms"] / 1000, replace_ttl=True)
     return {"type": "ok"}
 
 
 def release(request):
-    held.pop(request["resource"]).release()
+    held.pop((request.get("thread"), request["resource"])).release()
     return {"type": "ok"}
+
+
+def answer(request):
+    try:
+        said = globals()[request["op"]](request)
+    except (LockError, KeyError) as error:  # the library says that it is not held
+        said = {"type": "fail", "error": repr(error)}
+    except RedisError as error:
+        said = {"type": "info", "error": repr(error)}
+    whose = {"thread": request["thread"]} if "thread" in request else {}
+    sys.stdout.write(json.dumps({"id": request["id"], **whose, **said}) + "\n")
+    sys.stdout.flush()
+
+
+def thread(requests):
+    while True:
+        answer(requests.get())
 
 
 for line in sys.stdin:
     request = json.loads(line)
     if request["op"] == "shutdown":
         break
-    try:
-        answer = globals()[request["op"]](request)
-    except (LockError, KeyError) as error:  # the library says that it is not held
-        answer = {"type": "fail", "error": repr(error)}
-    except RedisError as error:
-        answer = {"type": "info", "error": repr(error)}
-    print(json.dumps({"id": request["id"], **answer}), flush=True)
+    if "thread" not in request:
+        answer(request)
+        continue
+    if request["thread"] not in threads:
+        threads[request["thread"]] = queue.Queue()
+        threading.Thread(target=thread, args=(threads[request["thread"]],), daemon=True).start()
+    threads[request["thread"]].put(request)

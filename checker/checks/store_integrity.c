@@ -70,6 +70,11 @@ static void store_violated(struct store_integrity *store, const struct ledger *l
                            const struct store_write *other, const struct history_event *event,
                            enum store_reason reason)
 {
+    bool threads = other != NULL && other->process != event->process &&
+                   ledger_same_owner(ledger, other->process, event->process);
+    if (threads) {
+        return; /* of one owner: the lock does not stand between them */
+    }
     struct finding finding = {
         .reason = (uint8_t)reason,
         .evidence = {event->index, event->index},

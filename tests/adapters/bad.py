@@ -14,10 +14,13 @@ import time
 
 mode = sys.argv[1] if len(sys.argv) > 1 else "good"
 added = json.loads(sys.argv[2]) if mode in ("init", "grant") else {}
+holders = []
 declared = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
 
 
-def say(message):
+def say(message, asked=None):
+    if asked and "thread" in asked and mode != "threads-unsaid":
+        message["thread"] = 3 - asked["thread"] if mode == "threads-mixed" else asked["thread"]
     print(json.dumps(message), flush=True)
 
 
@@ -54,6 +57,11 @@ def introduce(asked):
 
 
 def acquire(asked):
+    if mode == "threads-serial" and holders:
+        time.sleep(0.4)
+        say({"id": asked["id"], "type": "fail"}, asked)
+        return
+    holders.append(asked["id"])
     answer = {"id": asked["id"], "type": "ok", "validity_ms": 100}
     if mode == "grant":
         answer.update(added)
@@ -62,7 +70,7 @@ def acquire(asked):
         time.sleep(0.05)
     if mode == "at-never":
         answer["at_ms"] = now_ms() - 3600000
-    say(answer)
+    say(answer, asked)
     if mode == "lost" and asked["resource"] == "r1":
         say({"type": "lost", "resource": sys.argv[2]})
     if mode == "twice":
@@ -78,7 +86,9 @@ def serve(asked):
         wall = {} if mode == "no-wall" else {"wall_ms": time.time() * 1000}
         say({"id": asked["id"], "type": "ok", "mono_ms": now_ms(), **wall})
     else:
-        say({"id": asked["id"], "type": "ok"})
+        if asked["op"] == "release":
+            holders.clear()
+        say({"id": asked["id"], "type": "ok"}, asked)
 
 
 for line in sys.stdin:

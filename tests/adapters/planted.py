@@ -75,11 +75,12 @@ class Redlock:
         self.delay_ms = options.get("retry_delay_ms", 200)
         self.jitter_ms = options.get("retry_jitter_ms", 200)
         self.held = {}
+        self.whose = {"thread": request["thread"]} if "thread" in request else {}
         self.memory = Memory(self)
         self.loop.wait_until(lambda: all(node.up for node in self.nodes), 5)
 
     def declare(self):
-        features = ["validity", "extend", "notice", "several", "clock"]
+        features = ["validity", "extend", "notice", "several", "threads", "clock"]
         features += ["fence"] if self.fences else []
         said = {"type": "ok", "library": "planted 1", "features": features, "owner": "object"}
         if bug("fence-taken-first"):
@@ -294,7 +295,7 @@ class Redlock:
         if not bug("notice-none"):
             other = "r0" if lease.resource != "r0" else "r1"
             name = other if bug("notice-of-another") else lease.resource
-            say({"type": "lost", "resource": name})
+            say({"type": "lost", "resource": name, **self.whose})
 
     def forget(self, resource):
         lease = self.held.pop(resource, None)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """reentrant.py: a correct re-entrant lock on one node, kept in a hash, and bugs to be chosen by name.
 
-    python3 tests/adapters/reentrant.py [--bug NAME]...
+    python3 tests/adapters/reentrant.py [--owner-process] [--bug NAME]...
     python3 tests/adapters/reentrant.py --list
 
 Redisson's way, in scripts of our own: the hash of a resource has one field, its owner (process and
@@ -9,6 +9,7 @@ thread), which counts how often it was acquired; the last release deletes the ha
 """
 import os
 import random
+import sys
 import time
 
 from reentrant_bugs import BUGS, MISSED, UNSEEN
@@ -28,6 +29,7 @@ redis.call('del',KEYS[1]) redis.call('publish','free:'..KEYS[1],'1') return 1"""
 KEEP = """
 if redis.call('hexists',KEYS[1],ARGV[2])==1 then return redis.call('pexpire',KEYS[1],ARGV[1]) end
 return 0"""
+OWNER = "process" if "--owner-process" in sys.argv else "thread"  # both are right: it says which
 ANYBODY = "redis.call('hexists',KEYS[1],ARGV[2])==1"
 
 
@@ -68,18 +70,19 @@ class Reentrant:
         self.retries = options.get("retry_count", 3)
         self.delay_ms = options.get("retry_delay_ms", 200)
         self.jitter_ms = options.get("retry_jitter_ms", 200)
-        self.process, self.client = os.urandom(10).hex(), request["client"]
+        self.process, self.client = request["process"], request["client"]
         self.counts = {}  # (resource, thread) -> how often it was granted and not released
         loop.wait_until(lambda: self.node.up, 5)
 
     def declare(self):
-        said = {"type": "ok", "library": "reentrant 1", "owner": "thread", "nodes": 1}
-        return {**said, "features": ["extend", "reentrant", "several"]}
+        said = {"type": "ok", "library": "reentrant 1", "owner": OWNER, "nodes": 1}
+        return {**said, "features": ["extend", "reentrant", "several", "threads"]}
 
     def owner(self, thread):
         if bug("owner-of-nobody"):
             return "owner"
-        return f"{self.process}:{thread}"
+        of_program = bug("owner-of-program") or OWNER == "process"
+        return self.process if of_program else f"{self.process}:{thread}"
 
     def ask(self, script, request, ttl, again_s=0.0):
         resource, thread = request["resource"], request.get("thread", 1)

@@ -8,6 +8,7 @@ BUGS = {
     "give-ends-at-zero-only": ("A release sets the count to nothing and leaves the hash.", "one-contention", "result_truth"),
     "keep-of-anybody": ("An extension does not ask whose it is.", "one-extend-after-expiry", "ownership"),
     "owner-of-nobody": ("All clients are one owner.", "one-crowd", "exclusion"),
+    "owner-of-program": ("All threads of a program are one owner.", "one-threads", "exclusion"),
     "owner-other-at-release": ("A release names another owner.", "one-contention", "result_truth"),
     "refusal-counts": ("What is another's counts as a grant.", "one-crowd", "result_truth"),
     "error-grants": ("An error counts as a grant.", "one-out-of-memory", "result_truth"),

@@ -212,6 +212,34 @@ def run_process(pid):
     return None
 
 
+REENTRANT = "python3 " + os.path.join(TOP, "tests", "adapters", "reentrant.py")
+
+
+def threads_are_told_apart(picklock):
+    """Two threads of one program: one owner or two, as the library says."""
+    found, holds = [], True
+    for words, wanted in (("", "pass"), (" --owner-process", "pass"), (" --bug owner-of-program", "fail")):
+        code, runs, told = run(picklock, os.path.join("..", "library", "one-threads"), REENTRANT + words)
+        one = runs[0]["checks"]["exclusion"] if runs else {}
+        found.append((words, code, one, told))
+        blamed = wanted == "pass" or one.get("blame") == "library"
+        holds = holds and one.get("verdict") == wanted and blamed and code == (0 if wanted == "pass" else 1)
+    return check("threads of a program are told apart", holds, found)
+
+
+def serial_threads_are_told(picklock):
+    """An adapter that declares threads and serves one at a time is told so."""
+    said = "'{\"features\":[\"threads\"],\"nodes\":1}'"
+    with tempfile.TemporaryDirectory() as place:
+        command = [picklock, "adapter-test", "--adapter", f"{BAD} threads-serial '' {said}"]
+        page = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300)
+        command[-1] = REENTRANT
+        right = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300)
+    holds = "answers one only when the acquire of another is over" in page.stdout
+    holds = holds and "answers one only" not in right.stdout and "threads      " in right.stdout
+    return check("an adapter that serves one thread at a time is told so", holds, (page, right))
+
+
 def stopped_run_blames_nobody(picklock):
     """The run's own process stands still for three ttl, with clients at work: nobody is blamed."""
     with tempfile.TemporaryDirectory() as place:
@@ -291,6 +319,8 @@ def main():
         stopped_run_blames_nobody(picklock),
         deaf_server_is_unknown(picklock),
         page_tells(picklock),
+        threads_are_told_apart(picklock),
+        serial_threads_are_told(picklock),
         check("the example passes contention", run(picklock, "contention", EXAMPLE)[0] == 0, ""),
     ]
     if shutil.which("node") is None:

@@ -13,7 +13,9 @@ import os
 import selectors
 import socket
 import sys
+import threading
 import time
+import traceback
 
 CHOSEN = []  # the bugs that were switched on
 KNOWN = {}  # name -> sentence, of the lock that is running
@@ -207,11 +209,11 @@ class Node:
 class Loop:
     """Waits for sockets, timers and lines at once."""
 
-    def __init__(self):
-        self.selector = selectors.DefaultSelector()
+    def __init__(self, source=0):
+        self.selector, self.source = selectors.DefaultSelector(), source
         self.timers, self.order, self.woke_at = [], itertools.count(), time.monotonic()
         self.lines, self.typed, self.ended = collections.deque(), b"", False
-        self.selector.register(0, selectors.EVENT_READ, None)
+        self.selector.register(source, selectors.EVENT_READ, None)
 
     def at(self, when, function):
         """Call function at a time of the monotonic clock; gives what cancel takes."""
@@ -238,7 +240,7 @@ class Loop:
                 function()
 
     def type(self):
-        data = os.read(0, 65536)
+        data = os.read(self.source, 65536)
         if not data:
             self.ended = True
             os._exit(0)
@@ -274,6 +276,34 @@ def say(answer):
     os.write(1, json.dumps(answer).encode() + b"\n")
 
 
+class Thread:
+    """A thread of the program, with a lock object, a loop and connections of its own."""
+
+    def __init__(self, make, init):
+        source, self.input = os.pipe()
+        self.make, self.init, self.source = make, init, source
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        try:
+            loop = Loop(self.source)
+            lock = self.make(loop, self.init)
+            while True:
+                request = loop.next_line()
+                answer(request, getattr(lock, request["op"])(request))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)  # a program that has lost a thread is of no use
+
+    def ask(self, request):
+        os.write(self.input, json.dumps(request).encode() + b"\n")
+
+
+def answer(request, said):
+    whose = {"thread": request["thread"]} if "thread" in request else {}
+    say({"id": request["id"], **whose, **said})
+
+
 def serve(make, known):
     """Speak the adapter protocol (docs/ADAPTERS.md): make(loop, request) gives the lock of init."""
     KNOWN.update((name, row[0]) for name, row in known.items())
@@ -286,7 +316,7 @@ def serve(make, known):
     unknown = [name for name in CHOSEN if name not in known]
     if unknown:
         sys.exit(f"no bug is called {unknown[0]} (--list shows those that are)")
-    loop, lock = Loop(), None
+    loop, lock, init, threads = Loop(), None, None, {}
     while True:
         request = loop.next_line()
         operation = request["op"]
@@ -294,8 +324,12 @@ def serve(make, known):
             say({"id": request["id"], "type": "ok"})
             return
         if operation == "init":
-            lock = make(loop, request)
-            answer = lock.declare()
+            init = {**request, "process": os.urandom(10).hex()}
+            lock = make(loop, init)
+            answer(request, lock.declare())
+        elif "thread" in request:
+            if request["thread"] not in threads:
+                threads[request["thread"]] = Thread(make, {**init, "thread": request["thread"]})
+            threads[request["thread"]].ask(request)
         else:
-            answer = getattr(lock, operation)(request)
-        say({"id": request["id"], **answer})
+            answer(request, getattr(lock, operation)(request))

@@ -168,3 +168,21 @@ Test(store_integrity, lost_update_is_found_behind_many_writes)
     cr_assert_eq(result.judged, (uint64_t)71);
     assert_evidence(result, 2 + 2 * 69 + 1, 2 + 2 * 70 + 1); /* version 70 was lost, not 69 */
 }
+
+#define TWO_THREADS(owner)                                                                         \
+    "{'format':'picklock-history','version':1,'clients':4,'threads':2,'declared':true,"            \
+    "'declares':['reentrant'],'owner':'" owner "'}\n"
+#define BOTH_WRITE(p, q)                                                                           \
+    ASK(1, p)                                                                                      \
+    GRANT_OPEN(2, p, "a")                                                                          \
+    READ(3, p, 0) ASK(4, q) GRANT_OPEN(5, q, "b") READ(6, q, 0) WRITE(7, q, 0, 1) WRITE(8, p, 0, 2)
+
+Test(store_integrity, threads_of_one_owner_lose_each_others_updates_by_themselves)
+{
+    assert_verdict(judge_lines("store_integrity", TWO_THREADS("process") BOTH_WRITE(1, 2)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("store_integrity", TWO_THREADS("process") BOTH_WRITE(2, 3)),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("store_integrity", TWO_THREADS("thread") BOTH_WRITE(1, 2)),
+                   VERDICT_FAIL);
+}

@@ -244,3 +244,20 @@ Test(scenario_plan, header_tells_the_set_up)
     cr_assert(!header.value_check);
     cr_assert(header.fenced);
 }
+
+Test(scenario_plan, what_strikes_a_thread_strikes_its_program)
+{
+    struct scenario scenario =
+        scenario_of(HEAD "faults:\n"
+                         "  - {at: 1s, do: pause, target: client 2, for: 1s}\n"
+                         "  - {at: 2s, do: crash, target: node 1, for: 1s}\n");
+    scenario.client_count = 4;
+    scenario.thread_count = 2;
+    scenario_plan(&scenario, 1, 1000000, &first);
+    cr_assert_eq(first.scenario.faults[0].client_first, 0);
+    cr_assert_eq(first.scenario.faults[0].client_last, 1);
+    cr_assert_eq(first.scenario.faults[1].client_first, -1);
+    struct history_header header;
+    plan_header(&first, "sim", &header);
+    cr_assert_eq(header.thread_count, 2);
+}

@@ -129,3 +129,24 @@ Test(schedule, healing_ends_what_is_active_and_forgets_what_waits)
     cr_assert_eq(actions.count, 0);
     cr_assert_eq(schedule.next_ns, TIME_NEVER);
 }
+
+Test(schedule, a_command_of_a_program_is_of_each_of_its_threads)
+{
+    struct trigger set = {
+        .kind = TRIGGER_COMMAND, .role = ROLE_SET, .client = 1, .node = SCENARIO_ANY, .nth = 1};
+    plan.scenario.thread_count = 2;
+    add(FAULT_PAUSE, set)->for_ns = NS_PER_S;
+    add(FAULT_PAUSE, probe(1, PROBE_AFTER_GRANTED, 1))->for_ns = NS_PER_S;
+    schedule_init(&schedule, &plan);
+    struct schedule_sight sight = {
+        .moment = TRIGGER_COMMAND, .role = ROLE_SET, .client = 2, .true_ns = 1};
+    schedule_command(&schedule, &plan, &sight, &actions);
+    cr_assert_eq(actions.count, 0, "another program's");
+    sight.client = 0;
+    schedule_command(&schedule, &plan, &sight, &actions);
+    cr_assert_eq(actions.count, 1);
+    pass(0, PROBE_AFTER_GRANTED, 2);
+    cr_assert_eq(actions.count, 0, "a point is passed by a thread");
+    pass(1, PROBE_AFTER_GRANTED, 3);
+    cr_assert_eq(actions.count, 1);
+}

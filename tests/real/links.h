@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LINKS_CLIENTS = 2, LINKS_EVENTS_MAX = 100000, LINKS_REPLY_BYTES = 4096 };
+enum { LINKS_CLIENTS = 2, LINKS_PROGRAMS = 3, LINKS_EVENTS_MAX = 100000, LINKS_REPLY_BYTES = 4096 };
 
 static const char *const links_names[] = {"r0", "r1", "r2"};
 
@@ -106,7 +106,7 @@ static void links_make(bool fake_clock)
     links.arrival = PROXY_PASSES;
     links.reply = PROXY_PASSES;
     links.keys = keys_new(&(struct keys_options){.node_count = 1,
-                                                 .client_count = LINKS_CLIENTS,
+                                                 .client_count = LINKS_PROGRAMS,
                                                  .resource_count = 3,
                                                  .resource_names = links_names,
                                                  .start_ns = links.start_ns,
@@ -119,7 +119,7 @@ static void links_make(bool fake_clock)
     LINKS_MUST(keys_watch(links.keys, 0, node_address(&links.node), &links_why));
     cr_assert_eq(uv_loop_init(&links.loop), 0);
     struct proxy_options options = {
-        .client_count = LINKS_CLIENTS,
+        .client_count = LINKS_PROGRAMS,
         .node_count = 1,
         .keys = links.keys,
         .callbacks = links_callbacks.arrival != NULL
@@ -235,7 +235,7 @@ static inline struct proxy_effect links_effect(void)
 /* Begin fault 0 on the links of client 0, or of both clients. */
 static inline void links_fault(const struct proxy_fault *fault, bool both)
 {
-    uint8_t touched[LINKS_CLIENTS] = {1, both ? 1 : 0};
+    uint8_t touched[LINKS_PROGRAMS] = {1, both ? 1 : 0};
     proxy_fault_begin(links.proxy, 0, fault, touched);
 }
 

@@ -407,7 +407,7 @@ Test(proxy, the_run_can_lose_one_reply_and_delay_one_command)
 Test(proxy, two_faults_on_a_link_hold_until_both_are_over)
 {
     int fd = links_connect(0);
-    uint8_t touched[LINKS_CLIENTS] = {1, 0};
+    uint8_t touched[LINKS_PROGRAMS] = {1, 0};
     links_fault(&hold_both, false);
     proxy_fault_begin(links.proxy, 1, &hold_both, touched);
     links_send(fd, "SET r0 v");

@@ -8,13 +8,13 @@ enum {
 
 void adapter_clock_ask(struct adapter *adapter, int32_t index)
 {
-    struct adapter_client *client = &adapter->clients[index];
-    if (!adapter->declaration.clock || client->clock_id != 0 || client->state == ADAPTER_GONE) {
+    struct adapter_process *process = adapter->clients[index].process;
+    if (!adapter->declaration.clock || process->clock_id != 0 || process->gone) {
         return;
     }
-    client->clock_id = ++client->last_id;
-    client->clock_asked_ns = loop_now_ns();
-    adapter_send(client, &(struct adapter_request){.op = ADAPTER_CLOCK, .id = client->clock_id});
+    process->clock_id = ++process->last_id;
+    process->clock_asked_ns = loop_now_ns();
+    adapter_send(process, &(struct adapter_request){.op = ADAPTER_CLOCK, .id = process->clock_id});
 }
 
 bool adapter_tells_clocks(const struct adapter *adapter)
@@ -22,12 +22,12 @@ bool adapter_tells_clocks(const struct adapter *adapter)
     return adapter->declaration.clock;
 }
 
-void adapter_clock_first(struct adapter_client *client)
+void adapter_clock_first(struct adapter_process *process)
 {
-    if (client->clock.answers < CLOCK_ANSWERS_FIRST && client->adapter->declaration.clock) {
-        adapter_clock_ask(client->adapter, client->index);
+    if (process->clock.answers < CLOCK_ANSWERS_FIRST && process->adapter->declaration.clock) {
+        adapter_clock_ask(process->adapter, process->first);
     } else {
-        adapter_ready(client);
+        adapter_ready(process);
     }
 }
 
@@ -44,31 +44,31 @@ static void clock_narrow(struct adapter_clock *clock, int64_t least_ns, int64_t 
     clock->offset_most_ns = most_ns < clock->offset_most_ns ? most_ns : clock->offset_most_ns;
 }
 
-void adapter_clock_told(struct adapter_client *client, const struct adapter_answer *answer)
+void adapter_clock_told(struct adapter_process *process, const struct adapter_answer *answer)
 {
-    const struct adapter_callbacks *callbacks = &client->adapter->options.callbacks;
-    client->clock_id = 0;
+    const struct adapter_callbacks *callbacks = &process->adapter->options.callbacks;
+    process->clock_id = 0;
     if (answer->type != ANSWER_OK || !answer->has_mono || !answer->has_wall) {
-        adapter_fail(client,
+        adapter_fail(process,
                      "line %llu of its output: op clock was not answered with ok, mono_ms and "
                      "wall_ms, although the feature clock is declared",
-                     (unsigned long long)client->line_number);
+                     (unsigned long long)process->line_number);
         return;
     }
-    clock_narrow(&client->clock, client->clock_asked_ns - answer->mono_ns,
+    clock_narrow(&process->clock, process->clock_asked_ns - answer->mono_ns,
                  answer->heard_ns - answer->mono_ns);
-    if (client->state == ADAPTER_STARTING) {
-        adapter_clock_first(client);
+    if (adapter_first(process)->state == ADAPTER_STARTING) {
+        adapter_clock_first(process);
         return;
     }
     struct adapter_clocks clocks = {
         .wall_ns = answer->wall_ns,
         .mono_ns = answer->mono_ns,
-        .asked_ns = client->clock_asked_ns,
+        .asked_ns = process->clock_asked_ns,
         .heard_ns = answer->heard_ns,
     };
     if (callbacks->clocks != NULL) {
-        callbacks->clocks(callbacks->data, client->index, &clocks);
+        callbacks->clocks(callbacks->data, process->first, &clocks);
     }
 }
 
@@ -79,8 +79,8 @@ bool adapter_clock_moment(const struct adapter_client *client, const struct adap
     if (!answer->has_at) {
         return true;
     }
-    int64_t least_ns = answer->at_ns + client->clock.offset_least_ns - CLOCK_ROUNDING_NS;
-    int64_t most_ns = answer->at_ns + client->clock.offset_most_ns + CLOCK_ROUNDING_NS;
+    int64_t least_ns = answer->at_ns + client->process->clock.offset_least_ns - CLOCK_ROUNDING_NS;
+    int64_t most_ns = answer->at_ns + client->process->clock.offset_most_ns + CLOCK_ROUNDING_NS;
     if (most_ns < moment->least_ns || least_ns > moment->most_ns) {
         return false;
     }

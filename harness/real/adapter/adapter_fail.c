@@ -34,30 +34,30 @@ static void log_tail_add(const char *path, struct text *text)
     text_add_foreign(text, last, strlen(last));
 }
 
-void adapter_accuse(struct adapter_client *client, const char *what)
+void adapter_accuse(struct adapter_process *process, const char *what)
 {
-    const struct adapter_callbacks *callbacks = &client->adapter->options.callbacks;
+    const struct adapter_callbacks *callbacks = &process->adapter->options.callbacks;
     char memory[WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
-    client->adapter->accused = true;
-    text_add(&why, "adapter of client %d: %s", client->index + 1, what);
-    callbacks->failed(callbacks->data, client->index, why.data);
+    process->adapter->accused = true;
+    text_add(&why, "adapter of client %d: %s", process->first + 1, what);
+    callbacks->failed(callbacks->data, process->first, why.data);
 }
 
-void adapter_fail(struct adapter_client *client, const char *format, ...)
+void adapter_fail(struct adapter_process *process, const char *format, ...)
 {
-    const struct adapter_callbacks *callbacks = &client->adapter->options.callbacks;
+    const struct adapter_callbacks *callbacks = &process->adapter->options.callbacks;
     char memory[WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
     va_list list;
-    if (client->adapter->stopped || client->state == ADAPTER_GONE) {
+    if (process->adapter->stopped || process->gone) {
         return;
     }
-    text_add(&why, "adapter of client %d: ", client->index + 1);
+    text_add(&why, "adapter of client %d: ", process->first + 1);
     va_start(list, format);
     text_add_list(&why, format, list);
     va_end(list);
-    log_tail_add(client->log_path, &why);
-    adapter_kill(client->adapter, client->index);
-    callbacks->failed(callbacks->data, client->index, why.data);
+    log_tail_add(process->log_path, &why);
+    adapter_process_kill(process);
+    callbacks->failed(callbacks->data, process->first, why.data);
 }

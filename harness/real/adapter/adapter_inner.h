@@ -46,6 +46,7 @@ struct adapter_answer {
     bool has_mono;
     bool has_wall;
     int64_t id;
+    int64_t thread; /* whose answer or notice it is; 0: it did not say */
     int64_t validity_ns;
     int64_t at_ns;   /* its monotonic clock when it computed the promise */
     int64_t mono_ns; /* op clock: its clocks */
@@ -109,8 +110,38 @@ struct adapter_clock {
     int64_t offset_most_ns;
 };
 
+/* A process, in which the clients of a program live: one, or one for each of its threads. */
+struct adapter_process {
+    struct adapter *adapter;
+    int32_t first; /* client: the one that the proxies know it by */
+    int32_t count; /* of its clients */
+    bool gone;     /* or not there yet: nothing is heard of it */
+    bool stopped;  /* by a freeze of its clients */
+    bool hears;    /* it was asked to end */
+    pid_t pid;
+    int input; /* its stdin; -1: closed */
+    int output;
+    struct loop_watch watch;
+    char log_path[ADAPTER_PATH_BYTES];
+    char *line; /* owned: ADAPTER_LINE_BYTES_MAX */
+    size_t line_bytes;
+    uint64_t line_number; /* of the line that is read */
+    int64_t last_id;      /* of all requests so far */
+    int64_t clock_id;     /* a question for its clocks that is not answered yet; 0: none */
+    int64_t clock_asked_ns;
+    struct adapter_clock clock;
+    int64_t frozen_ns;    /* since when */
+    int64_t waited_ns;    /* for a processor, in all, when it was overdue last */
+    uint32_t starved;     /* so often more time was given because of that, since it spoke last */
+    int64_t slow_next_ns; /* it stops, or goes on, then; TIME_NEVER: it is not slow */
+    int64_t slow_stops;   /* so often it was seen to stand */
+    bool slow_stands;
+    uint64_t connections; /* seen at the last look */
+};
+
 struct adapter_client {
     struct adapter *adapter;
+    struct adapter_process *process;
     int32_t index;
     uint8_t state; /* enum adapter_state */
     bool frozen;
@@ -120,41 +151,21 @@ struct adapter_client {
     bool answered;      /* `answer` came while frozen or slow */
     uint8_t lost_count; /* notices that came while frozen, of these resources */
     uint32_t lost[SCENARIO_HOLDS_MAX];
-    bool hears;   /* it was asked to end */
     bool overdue; /* nothing was heard for as long as silence takes, and a little more is given */
     bool passed;  /* the program waits at a probe point, to be stepped with PASSED */
-    pid_t pid;
-    int input; /* its stdin; -1: closed */
-    int output;
-    struct loop_watch watch;
     struct loop_alarm alarm;
-    char log_path[ADAPTER_PATH_BYTES];
-    char *line; /* owned: ADAPTER_LINE_BYTES_MAX */
-    size_t line_bytes;
-    uint64_t line_number; /* of the line that is read */
-    int64_t last_id;      /* of all requests so far */
     int64_t asked_id;
     int64_t asked_ns; /* when that request was written */
     uint8_t asked_f;  /* enum history_f */
     uint32_t asked_resource;
     int64_t cancel_id; /* a cancel that is not answered yet; 0: none */
-    int64_t clock_id;  /* a question for its clocks that is not answered yet; 0: none */
-    int64_t clock_asked_ns;
-    struct adapter_clock clock;
-    int64_t frozen_ns; /* since when */
-    int64_t waited_ns; /* for a processor, in all, when it was overdue last */
-    uint32_t starved;  /* so often more time was given because of that, since it spoke last */
     int64_t alive_ns;  /* the last sign of life */
     int64_t wake_ns;   /* asked for by the program; TIME_NEVER */
     int64_t quiet_ns;  /* when held replies are let go; TIME_NEVER */
     int64_t slow_ns;   /* every step is so late, ... */
     int64_t slow_jitter_ns;
-    int64_t slow_next_ns; /* its process stops, or goes on, then; TIME_NEVER: it is not slow */
-    int64_t slow_stops;   /* so often it was seen to stand */
-    bool slow_stands;
     int64_t late_ns; /* ... and `answer` is heard at this time; TIME_NEVER: at once */
     struct random_stream slow;
-    uint64_t connections; /* seen at the last look */
     struct adapter_answer answer;
     struct adapter_attempt attempt;
     struct client client;
@@ -169,22 +180,38 @@ struct adapter {
     bool introduced; /* some client has answered init, and said: */
     struct adapter_declaration declaration;
     int32_t count;
+    struct adapter_process *processes; /* owned; process c / threads is that of client c */
+    int32_t process_count;
     struct adapter_client clients[];
 };
+
+static inline struct adapter_client *adapter_first(const struct adapter_process *process)
+{
+    return &process->adapter->clients[process->first];
+}
+
+/* The only one in its process: requests name no thread. */
+static inline bool adapter_alone(const struct adapter_client *client)
+{
+    return client->adapter->options.plan->scenario.thread_count <= 1;
+}
 
 /* ---- adapter_fail.c ---- */
 
 /* The adapter broke the protocol, or died: tell the run, once, with the end of its log. */
-__attribute__((format(printf, 2, 3))) void adapter_fail(struct adapter_client *client,
+__attribute__((format(printf, 2, 3))) void adapter_fail(struct adapter_process *process,
                                                         const char *format, ...);
 
 /* The same at the end of the run: nothing is left to be killed. */
-void adapter_accuse(struct adapter_client *client, const char *what);
+void adapter_accuse(struct adapter_process *process, const char *what);
 
 /* ---- adapter.c ---- */
 
-/* Its process is gone or will be at once: nothing is heard of it any more. */
-void adapter_close(struct adapter_client *client);
+/* The process is gone or will be at once: nothing is heard of its clients any more. */
+void adapter_close(struct adapter_process *process);
+
+/* SIGKILL: all clients of the process end. */
+void adapter_process_kill(struct adapter_process *process);
 
 /* Its program does nothing now, and hears what is said later. */
 static inline bool adapter_stands(const struct adapter_client *client)
@@ -200,22 +227,22 @@ void adapter_alarm(struct adapter_client *client);
  * it, or we ourselves, waited for a processor for a tenth of that, it is given as much again, a few
  * times.
  */
-bool adapter_starves(struct adapter_client *client, int64_t period_ns);
+bool adapter_starves(struct adapter_process *process, int64_t period_ns);
 
 /* ---- adapter_lines.c ---- */
 
 /* Its output can be read. */
 void adapter_readable(struct loop_watch *watch);
-void adapter_write(struct adapter_client *client, const char *line, size_t bytes);
-void adapter_send(struct adapter_client *client, const struct adapter_request *request);
+void adapter_write(struct adapter_process *process, const char *line, size_t bytes);
+void adapter_send(struct adapter_process *process, const struct adapter_request *request);
 /* Init is answered, and its clocks are known if they can be. */
-void adapter_ready(struct adapter_client *client);
+void adapter_ready(struct adapter_process *process);
 
 /* ---- adapter_clock.c ---- */
 
 /* Ask for the clocks a few times, then it is ready; at once where it cannot be asked. */
-void adapter_clock_first(struct adapter_client *client);
-void adapter_clock_told(struct adapter_client *client, const struct adapter_answer *answer);
+void adapter_clock_first(struct adapter_process *process);
+void adapter_clock_told(struct adapter_process *process, const struct adapter_answer *answer);
 /* Between which moments of true time the promise of an answer was computed. */
 struct adapter_moment {
     int64_t least_ns;
@@ -230,7 +257,7 @@ bool adapter_clock_moment(const struct adapter_client *client, const struct adap
 /* How late the next step is; 0 unless the client is slow. */
 int64_t adapter_slow_late_ns(struct adapter_client *client);
 /* Stop the process of a slow client, or have it go on. */
-void adapter_slow_turn(struct adapter_client *client, int64_t now_ns);
+void adapter_slow_turn(struct adapter_process *process, int64_t now_ns);
 
 /* ---- adapter_program.c ---- */
 
@@ -262,7 +289,7 @@ void adapter_wire_quiet(struct adapter_client *client);
 bool adapter_answer_read(const char *line, size_t bytes, struct adapter_answer *answer,
                          struct adapter_declaration *declaration, struct text *why);
 /* Lines to an adapter, with their newline; owned by the caller (free). NULL: no memory. */
-char *adapter_init_line(const struct adapter_client *client);
+char *adapter_init_line(const struct adapter_process *process);
 char *adapter_request_line(const struct adapter_request *request, const char *resource);
 void adapter_line_free(char *line);
 

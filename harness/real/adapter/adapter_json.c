@@ -61,6 +61,12 @@ static bool read_id(const json_t *member, struct reading *to)
     return json_is_integer(member);
 }
 
+static bool read_thread(const json_t *member, struct reading *to)
+{
+    to->answer->thread = json_integer_value(member);
+    return json_is_integer(member) && to->answer->thread > 0;
+}
+
 static bool read_value(const json_t *member, struct reading *to)
 {
     const char *text = json_string_value(member);
@@ -217,6 +223,7 @@ static const struct member {
 } members[] = {
     {"type", read_type, "ok, fail, info or lost"},
     {"id", read_id, "the whole number of the request"},
+    {"thread", read_thread, "the number of the thread that asked"},
     {"value", read_value, "a string"},
     {"validity_ms", read_validity, "a number of milliseconds"},
     {"at_ms", read_at, "a number of milliseconds"},
@@ -228,7 +235,7 @@ static const struct member {
     {"library", read_library, "a string"},
     {"features", read_features,
      "a list of different words of: validity extend fence notice renew wait deadline cancel "
-     "reentrant several clock"},
+     "reentrant several threads clock"},
     {"owner", read_owner, "process, thread or object"},
     {"drift_factor", read_drift, "a number from 0 to below 1"},
     {"renew_every_ms", read_renew, "a number of milliseconds above 0"},
@@ -345,20 +352,20 @@ static json_int_t whole_ms(int64_t duration_ns)
     return (duration_ns + NS_PER_MS - 1) / NS_PER_MS;
 }
 
-char *adapter_init_line(const struct adapter_client *client)
+char *adapter_init_line(const struct adapter_process *process)
 {
-    const struct adapter_options *options = &client->adapter->options;
+    const struct adapter_options *options = &process->adapter->options;
     const struct lock_config *lock = &options->plan->scenario.lock;
     json_t *nodes = json_array();
     for (int32_t node = 0; node < options->plan->scenario.node_count; node++) {
         char url[URL_BYTES];
         (void)snprintf(url, sizeof url, "redis://127.0.0.1:%u",
-                       proxy_port(options->proxy, client->index, node));
+                       proxy_port(options->proxy, process->first, node));
         (void)json_array_append_new(nodes, json_string(url));
     }
     json_t *object =
         json_pack("{s:s, s:i, s:i, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:f}}", "op", "init", "id", 0,
-                  "client", client->index + 1, "nodes", nodes, "options", "ttl_ms",
+                  "client", process->first + 1, "nodes", nodes, "options", "ttl_ms",
                   whole_ms(lock->ttl_ns), "retry_count", (json_int_t)lock->retry_count,
                   "retry_delay_ms", whole_ms(lock->retry_delay_ns), "retry_jitter_ms",
                   whole_ms(lock->retry_jitter_ns), "node_timeout_ms",

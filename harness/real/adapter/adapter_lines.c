@@ -16,40 +16,50 @@ enum { SHOWN_BYTES_MAX = 80 };
 
 /* ---- its end ---- */
 
+/* Does any of its clients wait for an answer? */
+static bool adapter_asked(const struct adapter_process *process)
+{
+    bool asked = false;
+    for (int32_t i = 0; i < process->count; i++) {
+        asked = asked || adapter_first(process)[i].asked;
+    }
+    return asked;
+}
+
 /* Its output ended though nobody asked it to. */
-static void adapter_died(struct adapter_client *client)
+static void adapter_died(struct adapter_process *process)
 {
     int status = 0;
     char memory[WHY_BYTES];
     struct text how = text_over(memory, sizeof memory);
-    for (int i = 0; i < ADAPTER_GOODBYE_MS && !process_ended(client->pid, &status); i++) {
+    for (int i = 0; i < ADAPTER_GOODBYE_MS && !process_ended(process->pid, &status); i++) {
         if (i + 1 == ADAPTER_GOODBYE_MS) {
-            adapter_fail(client, "closed its output after line %llu and went on running",
-                         (unsigned long long)client->line_number);
+            adapter_fail(process, "closed its output after line %llu and went on running",
+                         (unsigned long long)process->line_number);
             return;
         }
         (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
     }
-    (void)kill(-client->pid, SIGKILL); /* whatever it started */
-    client->pid = 0;
+    (void)kill(-process->pid, SIGKILL); /* whatever it started */
+    process->pid = 0;
     process_explain(status, "/dev/null", &how);
-    adapter_fail(client, "died after line %llu of its output (%s), %s",
-                 (unsigned long long)client->line_number, how.data,
-                 client->state == ADAPTER_STARTING ? "before it answered init"
-                 : client->asked                   ? "with a request unanswered"
-                                                   : "without being asked to");
+    adapter_fail(process, "died after line %llu of its output (%s), %s",
+                 (unsigned long long)process->line_number, how.data,
+                 adapter_first(process)->state == ADAPTER_STARTING ? "before it answered init"
+                 : adapter_asked(process)                          ? "with a request unanswered"
+                                                                   : "without being asked to");
 }
 
 /* ---- lines ---- */
 
-void adapter_write(struct adapter_client *client, const char *line, size_t bytes)
+void adapter_write(struct adapter_process *process, const char *line, size_t bytes)
 {
-    if (client->input < 0) {
+    if (process->input < 0) {
         return;
     }
-    ssize_t written = write(client->input, line, bytes);
+    ssize_t written = write(process->input, line, bytes);
     if (written != (ssize_t)bytes && (written >= 0 || errno == EAGAIN)) {
-        adapter_fail(client, "does not read its input");
+        adapter_fail(process, "does not read its input");
     }
     /* Else it is dead: the end of its output tells. */
 }
@@ -62,16 +72,16 @@ static void line_shown(const char *line, size_t bytes, struct text *shown)
     text_add(shown, "%s", bytes > count ? "..." : "");
 }
 
-void adapter_send(struct adapter_client *client, const struct adapter_request *request)
+void adapter_send(struct adapter_process *process, const struct adapter_request *request)
 {
     char name[CLIENT_RESOURCE_NAME_BYTES];
     client_resource_name(request->resource, name);
     char *line = adapter_request_line(request, name);
     if (line == NULL) {
-        adapter_fail(client, "no memory for a request");
+        adapter_fail(process, "no memory for a request");
         return;
     }
-    adapter_write(client, line, strlen(line));
+    adapter_write(process, line, strlen(line));
     adapter_line_free(line);
 }
 
@@ -90,29 +100,47 @@ static bool declaration_equal(const struct adapter_declaration *a,
     return same;
 }
 
+/* What of the scenario the library is not made for: half a sentence, or nothing. */
+static bool declaration_fits(const struct adapter_process *process,
+                             const struct adapter_declaration *said, struct text *why)
+{
+    const struct scenario *scenario = &process->adapter->options.plan->scenario;
+    if (said->one_node && scenario->node_count > 1) {
+        text_add(why,
+                 "the library works with 1 node, but the scenario has %d; take one with nodes: "
+                 "{count: 1}",
+                 scenario->node_count);
+        return false;
+    }
+    if (scenario->thread_count > 1 && (said->declares >> DECLARES_THREADS & 1) == 0) {
+        text_add(why, "it does not declare threads, but the scenario has %d in a program",
+                 scenario->thread_count);
+        return false;
+    }
+    return true;
+}
+
 /* The library said what it is: it must fit the scenario, and what it said to other clients. */
-static void adapter_introduced(struct adapter_client *client, const struct adapter_answer *answer,
+static void adapter_introduced(struct adapter_process *process, const struct adapter_answer *answer,
                                struct adapter_declaration *said)
 {
-    struct adapter *adapter = client->adapter;
-    int32_t nodes = adapter->options.plan->scenario.node_count;
-    unsigned long long number = client->line_number;
+    struct adapter *adapter = process->adapter;
+    unsigned long long number = process->line_number;
+    char memory[WHY_BYTES];
+    struct text why = text_over(memory, sizeof memory);
     if (answer->type != ANSWER_OK || answer->id != 0) {
-        adapter_fail(client, "line %llu: init was not answered with ok", number);
+        adapter_fail(process, "line %llu: init was not answered with ok", number);
         return;
     }
     if (said->library[0] == '\0') {
         (void)snprintf(said->library, sizeof said->library, "unnamed library");
     }
-    if (said->one_node && nodes > 1) {
-        adapter_fail(client,
-                     "line %llu: the library works with 1 node, but the scenario has %d; take one "
-                     "with nodes: {count: 1}",
-                     number, nodes);
+    if (!declaration_fits(process, said, &why)) {
+        adapter_fail(process, "line %llu: %s", number, why.data);
         return;
     }
     if (adapter->introduced && !declaration_equal(&adapter->declaration, said)) {
-        adapter_fail(client, "line %llu: says of its library what another client's does not",
+        adapter_fail(process, "line %llu: says of its library what another client's does not",
                      number);
         return;
     }
@@ -121,15 +149,18 @@ static void adapter_introduced(struct adapter_client *client, const struct adapt
         adapter->declaration = *said;
         adapter_program_declared(adapter);
     }
-    client->asked = false;
-    adapter_clock_first(client);
+    adapter_first(process)->asked = false;
+    adapter_clock_first(process);
 }
 
-void adapter_ready(struct adapter_client *client)
+void adapter_ready(struct adapter_process *process)
 {
-    const struct adapter_callbacks *callbacks = &client->adapter->options.callbacks;
-    client->state = ADAPTER_READY;
-    callbacks->ready(callbacks->data, client->index, &client->adapter->declaration);
+    const struct adapter_callbacks *callbacks = &process->adapter->options.callbacks;
+    for (int32_t i = 0; i < process->count; i++) {
+        struct adapter_client *client = &adapter_first(process)[i];
+        client->state = ADAPTER_READY;
+        callbacks->ready(callbacks->data, client->index, &process->adapter->declaration);
+    }
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -159,8 +190,8 @@ static void adapter_answered(struct adapter_client *client, struct adapter_answe
     const char *lacks = answer_lacks(client, answer);
     answer->asked_ns = client->asked_ns;
     if (lacks != NULL) {
-        adapter_fail(client, "line %llu of its output %s", (unsigned long long)client->line_number,
-                     lacks);
+        adapter_fail(client->process, "line %llu of its output %s",
+                     (unsigned long long)client->process->line_number, lacks);
         return;
     }
     int64_t late_ns = adapter_slow_late_ns(client);
@@ -174,22 +205,71 @@ static void adapter_answered(struct adapter_client *client, struct adapter_answe
     adapter_program_told(client, answer);
 }
 
+/* Whose request is it for? NULL: nobody's whose answer is awaited. */
+static struct adapter_client *answer_client(const struct adapter_process *process, int64_t id)
+{
+    for (int32_t i = 0; i < process->count; i++) {
+        struct adapter_client *client = &adapter_first(process)[i];
+        if (client->asked && !client->answered && client->asked_id == id) {
+            return client;
+        }
+    }
+    return NULL;
+}
+
+static int32_t thread_of(const struct adapter_client *client)
+{
+    return client->index - client->process->first + 1;
+}
+
+/* Where a program has threads, each answer says whose it is: one that mixes them up is heard so. */
+static void adapter_heard(struct adapter_client *client, struct adapter_answer *answer,
+                          const char *shown)
+{
+    struct adapter_process *process = client->process;
+    client->alive_ns = answer->heard_ns;
+    client->overdue = false;
+    if (adapter_alone(client) || answer->thread == thread_of(client)) {
+        adapter_answered(client, answer);
+    } else if (answer->thread == 0) {
+        adapter_fail(process,
+                     "line %llu of its output does not say whose answer it is (thread): %s",
+                     (unsigned long long)process->line_number, shown);
+    } else {
+        adapter_fail(
+            process,
+            "line %llu of its output answers request %lld of thread %d for thread %lld: %s",
+            (unsigned long long)process->line_number, (long long)answer->id, thread_of(client),
+            (long long)answer->thread, shown);
+    }
+}
+
+static bool cancel_answered(const struct adapter_process *process, int64_t id)
+{
+    for (int32_t i = 0; i < process->count; i++) {
+        struct adapter_client *client = &adapter_first(process)[i];
+        if (client->cancel_id != 0 && client->cancel_id == id) {
+            client->cancel_id = 0; /* what became of the acquire, its own answer says */
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Which request is it for? */
-static void adapter_matched(struct adapter_client *client, struct adapter_answer *answer,
+static void adapter_matched(struct adapter_process *process, struct adapter_answer *answer,
                             const char *shown)
 {
-    bool main = client->asked && !client->answered && answer->id == client->asked_id;
-    if (main) {
-        adapter_answered(client, answer);
-    } else if (client->clock_id != 0 && answer->id == client->clock_id) {
-        adapter_clock_told(client, answer);
-    } else if (client->cancel_id != 0 && answer->id == client->cancel_id) {
-        client->cancel_id = 0; /* what became of the acquire, its own answer says */
-    } else {
-        bool before = answer->id >= 0 && answer->id <= client->last_id;
-        adapter_fail(client,
+    struct adapter_client *client = answer_client(process, answer->id);
+    if (client != NULL) {
+        adapter_heard(client, answer, shown);
+    } else if (process->clock_id != 0 && answer->id == process->clock_id) {
+        adapter_clock_told(process, answer);
+    } else if (!cancel_answered(process, answer->id)) {
+        bool before = answer->id >= 0 && answer->id <= process->last_id;
+        adapter_fail(process,
                      "line %llu of its output answers a request that is not open: %lld was %s: %s",
-                     (unsigned long long)client->line_number, (long long)answer->id,
+                     (unsigned long long)process->line_number, (long long)answer->id,
                      before ? "answered before" : "never made", shown);
     }
 }
@@ -208,80 +288,107 @@ static uint32_t adapter_resource_of(const struct adapter_client *client, const c
     return client->client.holds[0].resource;
 }
 
-static void adapter_line(struct adapter_client *client, const char *line, size_t bytes,
+/* A notice is for the thread that it names; for all of them if it names none. */
+static void adapter_noticed(struct adapter_process *process, const struct adapter_answer *answer)
+{
+    int32_t resources = process->adapter->options.plan->scenario.resource_count;
+    if (answer->thread > process->count) {
+        adapter_fail(process, "line %llu of its output tells thread %lld of a loss: there are %d",
+                     (unsigned long long)process->line_number, (long long)answer->thread,
+                     process->count);
+        return;
+    }
+    for (int32_t i = 0; i < process->count && !process->gone; i++) {
+        struct adapter_client *client = &adapter_first(process)[i];
+        uint32_t resource = adapter_resource_of(client, answer->resource);
+        bool meant = answer->thread == 0 || answer->thread == thread_of(client);
+        if (meant && resource < (uint32_t)resources) {
+            adapter_program_lost(client, resource);
+        }
+    }
+}
+
+/* It speaks: as long as it has no threads, that is a sign of life of all that is asked of it. */
+static void adapter_lives(struct adapter_process *process, int64_t heard_ns)
+{
+    struct adapter_client *first = adapter_first(process);
+    process->starved = 0;
+    if (process->count == 1 || first->state == ADAPTER_STARTING) {
+        first->alive_ns = heard_ns;
+        first->overdue = false;
+    }
+}
+
+static void adapter_line(struct adapter_process *process, const char *line, size_t bytes,
                          int64_t heard_ns)
 {
     static struct adapter_declaration said;
+    const struct adapter_callbacks *callbacks = &process->adapter->options.callbacks;
+    struct adapter_client *first = adapter_first(process);
     struct adapter_answer answer;
     char memory[WHY_BYTES];
     char shown_memory[4 * SHOWN_BYTES_MAX + 8];
     struct text why = text_over(memory, sizeof memory);
     struct text shown = text_over(shown_memory, sizeof shown_memory);
-    unsigned long long number = ++client->line_number;
-    client->alive_ns = heard_ns;
-    client->overdue = false;
-    client->starved = 0;
+    unsigned long long number = ++process->line_number;
+    adapter_lives(process, heard_ns);
     line_shown(line, bytes, &shown);
-    if (client->adapter->options.callbacks.heard != NULL) {
-        client->adapter->options.callbacks.heard(client->adapter->options.callbacks.data,
-                                                 client->index, line, bytes);
+    if (callbacks->heard != NULL) {
+        callbacks->heard(callbacks->data, process->first, line, bytes);
     }
     if (!adapter_answer_read(line, bytes, &answer, &said, &why)) {
-        adapter_fail(client, "line %llu of its output: %s: %s", number, why.data, shown.data);
+        adapter_fail(process, "line %llu of its output: %s: %s", number, why.data, shown.data);
         return;
     }
     answer.heard_ns = heard_ns;
-    if (client->state == ADAPTER_STARTING && client->asked) {
-        adapter_introduced(client, &answer, &said);
+    if (first->state == ADAPTER_STARTING && first->asked) {
+        adapter_introduced(process, &answer, &said);
     } else if (answer.type == ANSWER_LOST) {
-        uint32_t resource = adapter_resource_of(client, answer.resource);
-        if (resource < (uint32_t)client->adapter->options.plan->scenario.resource_count) {
-            adapter_program_lost(client, resource);
-        }
+        adapter_noticed(process, &answer);
     } else {
-        adapter_matched(client, &answer, shown.data);
+        adapter_matched(process, &answer, shown.data);
     }
 }
 
 /* Cut what was read into lines; what is left of the last one moves to the front. */
-static void adapter_lines(struct adapter_client *client, int64_t heard_ns)
+static void adapter_lines(struct adapter_process *process, int64_t heard_ns)
 {
     size_t start = 0;
-    while (client->state != ADAPTER_GONE) {
-        const char *line = client->line + start;
-        const char *end = memchr(line, '\n', client->line_bytes - start);
+    while (!process->gone) {
+        const char *line = process->line + start;
+        const char *end = memchr(line, '\n', process->line_bytes - start);
         if (end == NULL) {
             break;
         }
-        start = (size_t)(end - client->line) + 1;
+        start = (size_t)(end - process->line) + 1;
         if (end > line) {
-            adapter_line(client, line, (size_t)(end - line), heard_ns);
+            adapter_line(process, line, (size_t)(end - line), heard_ns);
         }
     }
-    client->line_bytes -= start;
-    memmove(client->line, client->line + start, client->line_bytes);
-    if (client->line_bytes == ADAPTER_LINE_BYTES_MAX) {
-        adapter_fail(client, "line %llu of its output is longer than %d bytes",
-                     (unsigned long long)client->line_number + 1, ADAPTER_LINE_BYTES_MAX);
+    process->line_bytes -= start;
+    memmove(process->line, process->line + start, process->line_bytes);
+    if (process->line_bytes == ADAPTER_LINE_BYTES_MAX) {
+        adapter_fail(process, "line %llu of its output is longer than %d bytes",
+                     (unsigned long long)process->line_number + 1, ADAPTER_LINE_BYTES_MAX);
     }
 }
 
 void adapter_readable(struct loop_watch *watch)
 {
-    struct adapter_client *client = watch->context;
+    struct adapter_process *process = watch->context;
     int64_t heard_ns = loop_now_ns();
-    if (client->state == ADAPTER_GONE) {
+    if (process->gone) {
         return;
     }
-    ssize_t bytes = read(client->output, client->line + client->line_bytes,
-                         ADAPTER_LINE_BYTES_MAX - client->line_bytes);
+    ssize_t bytes = read(process->output, process->line + process->line_bytes,
+                         ADAPTER_LINE_BYTES_MAX - process->line_bytes);
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
     if (bytes <= 0) {
-        adapter_died(client);
+        adapter_died(process);
         return;
     }
-    client->line_bytes += (size_t)bytes;
-    adapter_lines(client, heard_ns);
+    process->line_bytes += (size_t)bytes;
+    adapter_lines(process, heard_ns);
 }

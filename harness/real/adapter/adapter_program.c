@@ -46,26 +46,33 @@ static enum adapter_op op_of(enum history_f f)
                                  : ADAPTER_RELEASE;
 }
 
+/* Its number in its program; 0 where there are no threads. */
+static int32_t program_thread(const struct adapter_client *client)
+{
+    return adapter_alone(client) ? 0 : client->index - client->process->first + 1;
+}
+
 static void program_ask(struct adapter_client *client, const struct client_effect *effect)
 {
     ASSERT(!client->asked);
     adapter_attempt_end(client);
     client->asked = true;
     client->asked_f = effect->f;
-    client->asked_id = ++client->last_id;
+    client->asked_id = ++client->process->last_id;
     client->asked_resource = effect->resource;
     client->asked_ns = loop_now_ns();
     client->alive_ns = client->asked_ns;
     client->overdue = false;
     struct keys_request request = program_request(client);
     keys_asked(client->adapter->options.keys, &request);
-    adapter_send(client, &(struct adapter_request){
-                             .op = (uint8_t)op_of((enum history_f)effect->f),
-                             .id = client->asked_id,
-                             .resource = effect->resource,
-                             .ttl_ns = client->adapter->options.plan->scenario.lock.ttl_ns,
-                             .deadline_ns = effect->deadline_ns,
-                         });
+    adapter_send(client->process, &(struct adapter_request){
+                                      .op = (uint8_t)op_of((enum history_f)effect->f),
+                                      .thread = program_thread(client),
+                                      .id = client->asked_id,
+                                      .resource = effect->resource,
+                                      .ttl_ns = client->adapter->options.plan->scenario.lock.ttl_ns,
+                                      .deadline_ns = effect->deadline_ns,
+                                  });
 }
 
 void adapter_program_cancel(struct adapter_client *client)
@@ -83,10 +90,11 @@ void adapter_program_cancel(struct adapter_client *client)
         .resource = client->asked_resource,
     };
     options->callbacks.record(options->callbacks.data, &event);
-    client->cancel_id = ++client->last_id;
-    adapter_send(client, &(struct adapter_request){.op = ADAPTER_CANCEL,
-                                                   .id = client->cancel_id,
-                                                   .of = client->asked_id});
+    client->cancel_id = ++client->process->last_id;
+    adapter_send(client->process, &(struct adapter_request){.op = ADAPTER_CANCEL,
+                                                            .thread = program_thread(client),
+                                                            .id = client->cancel_id,
+                                                            .of = client->asked_id});
 }
 
 void adapter_program_declared(struct adapter *adapter)
@@ -204,6 +212,24 @@ static void program_keys_told(const struct adapter_client *client,
     keys_told(client->adapter->options.keys, &request, &outcome);
 }
 
+/* Does another thread of the program hold by the same value what this one is granted? Where each
+ * thread is said to be an owner, that is no more than it seems: two of them hold it. */
+static bool program_shares(const struct adapter_client *client, const struct adapter_answer *answer)
+{
+    const struct adapter_process *process = client->process;
+    uint8_t ownership = client->adapter->declaration.ownership;
+    bool apart = ownership == OWNERSHIP_THREAD || ownership == OWNERSHIP_OBJECT;
+    bool shares = false;
+    for (int32_t i = 0; i < process->count && answer->has_value && !apart; i++) {
+        const struct client *other = &adapter_first(process)[i].client;
+        for (int32_t held = 0; held < other->held && other != &client->client; held++) {
+            shares = shares || (other->holds[held].resource == client->asked_resource &&
+                                history_value_equal(&other->holds[held].value, &answer->value));
+        }
+    }
+    return shares;
+}
+
 void adapter_program_told(struct adapter_client *client, const struct adapter_answer *answer)
 {
     struct client_event event = {
@@ -220,8 +246,9 @@ void adapter_program_told(struct adapter_client *client, const struct adapter_an
     if (answer->has_validity && answer->type == ANSWER_OK) {
         struct adapter_moment moment;
         if (!adapter_clock_moment(client, answer, &moment)) {
-            adapter_fail(client, "computed a promise before it was asked or after it answered: "
-                                 "at_ms is not of the clock that op clock tells");
+            adapter_fail(client->process,
+                         "computed a promise before it was asked or after it answered: "
+                         "at_ms is not of the clock that op clock tells");
             return;
         }
         event.until_ns = moment.most_ns + answer->validity_ns;
@@ -229,6 +256,10 @@ void adapter_program_told(struct adapter_client *client, const struct adapter_an
         event.has_until = true;
     }
     program_keys_told(client, answer);
+    if (answer->type == ANSWER_OK && client->asked_f == HISTORY_ACQUIRE &&
+        program_shares(client, answer)) {
+        keys_shared(client->adapter->options.keys);
+    }
     client->asked = false;
     adapter_attempt_end(client);
     adapter_program_step(client, event);

@@ -17,29 +17,29 @@ static void stop_wait(void)
 }
 
 /* Ask it to end; false: it stands still and cannot hear. */
-static bool stop_ask(struct adapter_client *client)
+static bool stop_ask(struct adapter_process *process)
 {
-    bool hears = !client->frozen;
-    adapter_slow(client->adapter, client->index, 0, 0);
-    struct adapter_request request = {.op = ADAPTER_SHUTDOWN, .id = ++client->last_id};
+    bool hears = !process->stopped;
+    adapter_slow(process->adapter, process->first, 0, 0);
+    struct adapter_request request = {.op = ADAPTER_SHUTDOWN, .id = ++process->last_id};
     char *line = adapter_request_line(&request, "");
     if (line != NULL && hears) {
-        adapter_write(client, line, strlen(line));
+        adapter_write(process, line, strlen(line));
     }
     adapter_line_free(line);
-    adapter_close(client);
+    adapter_close(process);
     return hears;
 }
 
-static bool stop_ended(struct adapter_client *client, int64_t deadline_ns, int64_t again_ns)
+static bool stop_ended(struct adapter_process *process, int64_t deadline_ns, int64_t again_ns)
 {
     int status = 0;
-    bool ended = process_ended(client->pid, &status);
+    bool ended = process_ended(process->pid, &status);
     while (!ended && loop_now_ns() < deadline_ns) {
         stop_wait();
-        ended = process_ended(client->pid, &status);
+        ended = process_ended(process->pid, &status);
         bool over = !ended && again_ns > 0 && loop_now_ns() >= deadline_ns;
-        deadline_ns += over && adapter_starves(client, again_ns) ? again_ns : 0;
+        deadline_ns += over && adapter_starves(process, again_ns) ? again_ns : 0;
     }
     return ended;
 }
@@ -62,13 +62,13 @@ static bool stop_leaves(pid_t pid, int64_t deadline_ns)
 }
 
 /* It has ended: so must everything that it started. */
-static void stop_over(struct adapter_client *client)
+static void stop_over(struct adapter_process *process)
 {
-    pid_t pid = client->pid;
-    int64_t patience_ns = client->adapter->accused ? 0 : ADAPTER_LEAVE_MS * NS_PER_MS;
-    client->pid = 0;
+    pid_t pid = process->pid;
+    int64_t patience_ns = process->adapter->accused ? 0 : ADAPTER_LEAVE_MS * NS_PER_MS;
+    process->pid = 0;
     if (stop_leaves(pid, loop_now_ns() + patience_ns)) {
-        adapter_accuse(client, "left a process behind when it ended");
+        adapter_accuse(process, "left a process behind when it ended");
     }
 }
 
@@ -77,20 +77,20 @@ static void stop_over(struct adapter_client *client)
 static void stop_await(struct adapter *adapter, int64_t deadline_ns, bool last)
 {
     int64_t again_ns = last ? ADAPTER_TERM_MS * NS_PER_MS : 0;
-    for (int32_t i = 0; i < adapter->count; i++) {
-        struct adapter_client *client = &adapter->clients[i];
-        if (client->pid <= 0) {
+    for (int32_t i = 0; i < adapter->process_count; i++) {
+        struct adapter_process *process = &adapter->processes[i];
+        if (process->pid <= 0) {
             continue;
         }
-        if (client->hears && stop_ended(client, deadline_ns, again_ns)) {
-            stop_over(client);
-        } else if (client->hears && !last) {
-            (void)kill(-client->pid, SIGTERM);
+        if (process->hears && stop_ended(process, deadline_ns, again_ns)) {
+            stop_over(process);
+        } else if (process->hears && !last) {
+            (void)kill(-process->pid, SIGTERM);
         } else {
-            process_kill_group(client->pid);
-            client->pid = 0;
-            if (client->hears) {
-                adapter_accuse(client, "ignores shutdown and SIGTERM: it had to be killed");
+            process_kill_group(process->pid);
+            process->pid = 0;
+            if (process->hears) {
+                adapter_accuse(process, "ignores shutdown and SIGTERM: it had to be killed");
             }
         }
     }
@@ -100,9 +100,9 @@ void adapter_stop(struct adapter *adapter)
 {
     int64_t deadline_ns = loop_now_ns() + ADAPTER_GOODBYE_MS * NS_PER_MS;
     adapter->stopped = true;
-    for (int32_t i = 0; i < adapter->count; i++) {
-        struct adapter_client *client = &adapter->clients[i];
-        client->hears = client->state != ADAPTER_GONE && stop_ask(client);
+    for (int32_t i = 0; i < adapter->process_count; i++) {
+        struct adapter_process *process = &adapter->processes[i];
+        process->hears = !process->gone && stop_ask(process);
     }
     stop_await(adapter, deadline_ns, false);
     stop_await(adapter, loop_now_ns() + ADAPTER_TERM_MS * NS_PER_MS, true);
@@ -110,15 +110,15 @@ void adapter_stop(struct adapter *adapter)
 
 void adapter_look(struct adapter *adapter)
 {
-    for (int32_t i = 0; i < adapter->count; i++) {
-        struct adapter_client *client = &adapter->clients[i];
+    for (int32_t i = 0; i < adapter->process_count; i++) {
+        struct adapter_process *process = &adapter->processes[i];
         struct stat log;
-        if (client->state == ADAPTER_GONE || stat(client->log_path, &log) != 0 ||
+        if (process->gone || stat(process->log_path, &log) != 0 ||
             log.st_size <= ADAPTER_LOG_BYTES_MAX) {
             continue;
         }
-        adapter_fail(client, "wrote more than %d MiB to stderr", ADAPTER_LOG_BYTES_MAX >> 20);
-        if (truncate(client->log_path, ADAPTER_LOG_BYTES_MAX) != 0) {
+        adapter_fail(process, "wrote more than %d MiB to stderr", ADAPTER_LOG_BYTES_MAX >> 20);
+        if (truncate(process->log_path, ADAPTER_LOG_BYTES_MAX) != 0) {
             return; /* its file is longer than it need be */
         }
     }

@@ -9,7 +9,7 @@ static void wire_let_go(struct adapter_client *client, uint32_t nodes, uint8_t d
 {
     for (int32_t node = 0; nodes >> node != 0; node++) {
         if ((nodes >> node & 1) != 0) {
-            proxy_let_go(client->adapter->options.proxy, client->index, node, direction);
+            proxy_let_go(client->adapter->options.proxy, client->process->first, node, direction);
         }
     }
 }
@@ -43,6 +43,14 @@ static void wire_probe(struct adapter_client *client, enum probe_point point)
     callbacks->probe(callbacks->data, client->index, point);
 }
 
+/* Its process does something for whoever has asked. */
+static void wire_lives(struct adapter_process *process, int64_t true_ns)
+{
+    for (int32_t i = 0; i < process->count; i++) {
+        adapter_first(process)[i].alive_ns = true_ns;
+    }
+}
+
 /* A client whose program waits for the outcome of an acquire or an extension to which this command
  * belongs, or NULL. */
 static struct adapter_client *wire_client(struct adapter *adapter,
@@ -51,8 +59,8 @@ static struct adapter_client *wire_client(struct adapter *adapter,
     if (adapter->stopped || message->client >= adapter->count) {
         return NULL;
     }
-    struct adapter_client *client = &adapter->clients[message->client];
-    client->alive_ns = message->true_ns;
+    struct adapter_client *client = &adapter->clients[message->command->client];
+    wire_lives(client->process, message->true_ns);
     enum command_role role = client->asked_f == HISTORY_ACQUIRE  ? ROLE_SET
                              : client->asked_f == HISTORY_EXTEND ? ROLE_EXTEND
                                                                  : ROLE_ANY;
@@ -92,7 +100,7 @@ static uint32_t wire_expected(const struct adapter_client *client)
     const struct adapter_options *options = &client->adapter->options;
     uint32_t nodes = client->attempt.arrived;
     for (int32_t node = 0; node < options->plan->scenario.node_count; node++) {
-        if (proxy_connected(options->proxy, client->index, node)) {
+        if (proxy_connected(options->proxy, client->process->first, node)) {
             nodes |= 1u << node;
         }
     }

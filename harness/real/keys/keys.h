@@ -78,12 +78,14 @@ struct keys_command {
     uint8_t kind;      /* row of the dialect that it is or resembles; row_count: none */
     uint8_t ask;       /* keys room's own: enum effect_ask */
     uint8_t key_count; /* resources that it names */
+    bool doubtful;     /* several threads of its program may have sent it: `client` is a guess */
     bool has_value;
     bool ends_replies; /* after it, what the node sends answers commands no more: SUBSCRIBE ... */
     bool shown;        /* keys room's own: the node has shown it, and all that it did */
     bool known;        /* the wire read it: it is `own` */
     uint32_t resource[KEYS_COMMAND_KEYS_MAX];
     struct history_value value; /* that it sets or names */
+    int32_t client;             /* whose it is: of several threads of a program, which */
     uint64_t habit;             /* what it is: equal for equal scripts */
     uint64_t hash;              /* of all its words */
     int64_t came_ns;            /* when it was read from its client; 0: nobody's */
@@ -121,6 +123,8 @@ struct keys_options {
     bool pooled;  /* a pooler gives each transaction whichever connection is free */
     int32_t node_count;
     int32_t client_count; /* with the auditor */
+    int32_t thread_count; /* clients of one program, that send what they send through the links of
+                             the first of them; 0, 1: each has its own */
     uint32_t resource_count;
     const char *const *resource_names; /* kept */
     int64_t start_ns;                  /* loop_now_ns() at the start of the run */
@@ -129,6 +133,8 @@ struct keys_options {
     void (*shown)(void *data, const struct keys_shown *shown); /* or NULL */
     /* The reply to the command that this event tells of went on to its client; or NULL. */
     void (*replied)(void *data, uint64_t event, int64_t true_ns);
+    /* The command that this event tells of turned out to be this client's; or NULL. */
+    void (*whose)(void *data, uint64_t event, int32_t client);
 };
 
 /* NULL if memory is short. */
@@ -289,6 +295,9 @@ struct keys_outcome {
 
 void keys_told(struct keys *keys, const struct keys_request *request,
                const struct keys_outcome *outcome);
+
+/* Two threads of one program hold a lock as one owner: whose its keys are cannot be said. */
+void keys_shared(struct keys *keys);
 
 /* ---- for the run ----------------------------------------------------------------------------- */
 

@@ -140,14 +140,16 @@ void keys_read(struct keys_channel *channel, const void *stream, const struct wi
     int64_t came_ns = command->came_ns;
     if (!keys_kind_tells(keys)) {
         keys_own_read(keys, request, command);
+        command->client = channel->route.client;
         command->came_ns = came_ns;
         return;
     }
     const struct resp_words *words = &((const struct redis_stream *)stream)->words;
-    struct keys_client *client = keys_client_at(keys, channel->route.client);
     keys_words_read(keys, words, command);
+    keys_thread_read(keys, channel->route.client, words, command);
+    struct keys_client *client = keys_client_at(keys, command->client);
     command->came_ns = came_ns;
-    command->role = (uint8_t)keys_role(keys, command, channel->route.client);
+    command->role = (uint8_t)keys_role(keys, command, command->client);
     channel_queue(channel, command);
     if (client != NULL && client->asks) {
         keys_client_word(client, words);
@@ -286,7 +288,7 @@ bool keys_answer(struct keys_channel *channel, struct keys_answer *answer)
     if (answer->command.ask == ASK_SCRIPT && answer->deed.did != 0) {
         /* It is known now what it does. */
         answer->command.role =
-            (uint8_t)keys_role(channel->keys, &answer->command, channel->route.client);
+            (uint8_t)keys_role(channel->keys, &answer->command, answer->command.client);
     }
     channel->first++;
     channel->number_first++;
@@ -316,6 +318,7 @@ uint64_t keys_channel_line(struct keys_channel *channel, const struct resp_words
 {
     struct keys_command line;
     keys_words_read(channel->keys, words, &line);
+    keys_thread_read(channel->keys, channel->route.client, words, &line);
     *command = line;
     for (uint32_t i = channel->seen; i < channel->count; i++) {
         const struct keys_pending *pending = channel_pending(channel, i);

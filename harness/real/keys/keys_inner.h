@@ -12,6 +12,7 @@
  *     keys_channel.c commands under way, and which of them the node has shown
  *     keys_tap.c     what a node tells, cut into units: one command, script or transaction
  *     keys_change.c  what one effect does to one key
+ *     keys_thread.c  which thread of a program a command is of
  *     keys_learn.c   which keys belong to a resource; what clients ask for
  *     keys_tell.c    what a unit did to a resource's lock, as events
  *     keys_clock.c   the node's clock, and the ends of keys
@@ -41,7 +42,8 @@ enum {
     KEYS_VALUES_MAX = 8,   /* that a client set last */
     KEYS_WORDS_MAX = 256,  /* different words of one acquire's commands that are remembered */
     KEYS_RATE_SOUND_PPM = 1000000,
-    KEYS_LOST_MAX = 64,  /* commands that a node that goes leaves without an answer */
+    KEYS_LOST_MAX = 64, /* commands that a node that goes leaves without an answer */
+    KEYS_DOUBTS_MAX = 256,
     KEYS_CHANNELS = 256, /* places of the table of channels by port; a power of two */
 };
 
@@ -126,13 +128,25 @@ struct keys_client {
     bool mismatched; /* a value that it reported was never sent: said */
     uint8_t f;
     uint32_t resource;
+    int64_t asked_ns;
     uint32_t effects;    /* keys that its commands changed since */
     uint32_t sets;       /* ... and locks that they set */
     uint32_t word_count; /* different words that it sent since, by hash */
     uint64_t words[KEYS_WORDS_MAX];
     uint32_t value_count; /* set so far; the last ones are kept */
     struct history_value values[KEYS_VALUES_MAX];
+    uint32_t owned_count; /* values that its grants have named */
+    struct history_value owned[KEYS_VALUES_MAX];
     struct keys_session session; /* of its last acquire */
+};
+
+/* What was told of a command that several threads of a program may have sent. */
+struct keys_doubt {
+    uint64_t event; /* its number */
+    int32_t client; /* whose it was taken for */
+    uint32_t resource;
+    int64_t true_ns;
+    struct history_value value;
 };
 
 /* ---- what a node tells ----------------------------------------------------------------------- */
@@ -283,6 +297,8 @@ struct keys {
     struct keys_node *nodes;         /* owned */
     struct keys_habit habits[KEYS_HABITS];
     struct keys_text texts[KEYS_TEXTS];
+    uint32_t doubt_count; /* so far; the last ones are kept */
+    struct keys_doubt doubts[KEYS_DOUBTS_MAX];
     struct keys_table table;
 };
 
@@ -381,10 +397,24 @@ bool keys_resources_init(struct keys *keys);
 void keys_learn(struct keys *keys, int32_t node, struct keys_unit *unit);
 /* The resource that a name belongs to by what was said; part: what it is there. */
 void keys_name_bind(struct keys *keys, uint32_t name);
+uint64_t keys_word_hash(const struct resp_word *word);
 void keys_client_word(struct keys_client *client, const struct resp_words *words);
 void keys_client_value(struct keys_client *client, const struct history_value *value);
 struct keys_client *keys_client_at(struct keys *keys, int32_t client);
 void keys_unclear(struct keys *keys, const char *why);
+
+/* keys_thread.c */
+/* Which client of the program whose links it came through sent a command: sets `client` and
+ * `doubtful`. */
+void keys_thread_read(const struct keys *keys, int32_t first, const struct resp_words *words,
+                      struct keys_command *command);
+void keys_thread_doubt(struct keys *keys, uint64_t event, const struct history_event *told);
+/* A grant names its value: what was told of it is that client's. */
+void keys_thread_told(struct keys *keys, const struct keys_request *request,
+                      const struct keys_outcome *outcome);
+/* The clients of its program: from the first up to but not with the last. */
+int32_t keys_thread_first(const struct keys *keys, int32_t client);
+int32_t keys_thread_last(const struct keys *keys, int32_t client);
 
 /* keys_tell.c */
 void keys_tell_unit(struct keys *keys, int32_t node, struct keys_deed *deed);

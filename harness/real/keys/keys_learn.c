@@ -239,7 +239,7 @@ static uint64_t value_hash(const struct history_value *value)
     return hash;
 }
 
-static uint64_t word_hash(const struct resp_word *word)
+uint64_t keys_word_hash(const struct resp_word *word)
 {
     struct history_value value;
     keys_value(word->data, word->bytes, &value);
@@ -249,7 +249,7 @@ static uint64_t word_hash(const struct resp_word *word)
 void keys_client_word(struct keys_client *client, const struct resp_words *words)
 {
     for (uint32_t i = 1; i < words->count; i++) {
-        uint64_t hash = word_hash(&words->word[i]);
+        uint64_t hash = keys_word_hash(&words->word[i]);
         bool known = false;
         for (uint32_t j = 0; j < client->word_count && !known; j++) {
             known = client->words[j] == hash;
@@ -269,13 +269,14 @@ void keys_asked(struct keys *keys, const struct keys_request *request)
     client->asked = true;
     client->f = request->f;
     client->resource = request->resource;
+    client->asked_ns = request->true_ns;
     client->effects = 0;
     client->sets = 0;
     client->word_count = 0;
 }
 
 /* Was this value one of the words that the client sent for this request? */
-static bool value_was_sent(const struct keys_client *client, const struct keys_outcome *outcome)
+static bool client_sent(const struct keys_client *client, const struct keys_outcome *outcome)
 {
     uint64_t hash = value_hash(outcome->value);
     for (uint32_t i = 0; i < client->word_count; i++) {
@@ -284,6 +285,17 @@ static bool value_was_sent(const struct keys_client *client, const struct keys_o
         }
     }
     return client->word_count == 0 || client->word_count == KEYS_WORDS_MAX;
+}
+
+/* ... or another thread of its program: two that ask at once are not told apart before. */
+static bool value_was_sent(const struct keys *keys, int32_t client,
+                           const struct keys_outcome *outcome)
+{
+    bool sent = false;
+    for (int32_t i = keys_thread_first(keys, client); i < keys_thread_last(keys, client); i++) {
+        sent = sent || client_sent(&keys->clients[i], outcome);
+    }
+    return sent;
 }
 
 static void tell_mismatch(struct keys *keys, const struct keys_request *request,
@@ -312,10 +324,12 @@ void keys_told(struct keys *keys, const struct keys_request *request,
     if (request->f != HISTORY_ACQUIRE || outcome->type != HISTORY_OK) {
         return;
     }
-    if (outcome->value != NULL && !client->mismatched && !value_was_sent(client, outcome)) {
+    if (outcome->value != NULL && !client->mismatched &&
+        !value_was_sent(keys, request->client, outcome)) {
         client->mismatched = true;
         tell_mismatch(keys, request, outcome);
     }
+    keys_thread_told(keys, request, outcome);
     /* It did something to keys, and none of them is a lock as far as that is understood here. */
     if (keys->learns && client->effects > 0 && keys->resources[request->resource].lock == 0) {
         keys_unclear(keys, "a grant was seen, and no key that stands for it");

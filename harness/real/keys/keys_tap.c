@@ -100,6 +100,10 @@ static struct keys_unit *unit_of_line(struct keys *keys, int32_t node,
         number = keys_channel_line(channel, &line->words, &command);
     } else {
         keys_words_read(keys, &line->words, &command);
+        command.client = HISTORY_NOBODY;
+        if (channel != NULL) {
+            keys_thread_read(keys, channel->route.client, &line->words, &command);
+        }
     }
     struct keys_unit *unit = &from->unit;
     bool inside = unit->open && unit->transaction && unit->channel == channel && channel != NULL;
@@ -107,7 +111,7 @@ static struct keys_unit *unit_of_line(struct keys *keys, int32_t node,
         unit = unit_open(keys, node, line_wall_ns(from, line));
         unit->by_command = true;
         unit->channel = channel;
-        unit->process = channel != NULL ? channel->route.client : HISTORY_NOBODY;
+        unit->process = command.client;
         unit->transaction = channel != NULL && channel->queued && command.ask != ASK_MULTI;
         unit->true_ns = keys_stamp_true(from, unit->wall_ns, command.sent_ns);
         bool sent = command.sent_ns != 0 && command.sent_ns >= from->clock.base_true_ns;
@@ -120,6 +124,9 @@ static struct keys_unit *unit_of_line(struct keys *keys, int32_t node,
                                                        command.ask != ASK_DISCARD);
     }
     unit->number = number != KEYS_NO_NUMBER ? number : unit->number;
+    if (inside && !ends && command.ask != ASK_MULTI) {
+        unit->process = command.client; /* its own words say whose it is, MULTI and EXEC do not */
+    }
     unit->command = command;
     unit->script = command.ask == ASK_SCRIPT;
     unit_words(unit, &line->words);

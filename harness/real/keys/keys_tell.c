@@ -151,7 +151,7 @@ struct keys_told keys_tell_error(struct keys_channel *channel, const struct keys
         event_of(keys, channel->route.node, command->resource[0], HISTORY_NODE_ERROR);
     const struct keys_resource *resource = &keys->resources[command->resource[0]];
     event_command(keys, &event, command->kind);
-    event.process = channel->route.client;
+    event.process = command->client;
     event.value = command->value;
     event.flags |= command->has_value ? HISTORY_HAS_VALUE : 0;
     if (resource->lock != 0) {
@@ -214,6 +214,17 @@ static bool unit_is_owners(const struct keys_unit *unit, const struct keys_key *
     return before->owner == unit->process ||
            ((event->flags & HISTORY_HAS_VALUE) != 0 && before->has_value &&
             history_value_equal(&event->value, &before->value));
+}
+
+/* Tell it, and remember it where it may turn out to be another thread's. */
+static void unit_tell(struct keys *keys, const struct keys_unit *unit, struct history_event *event,
+                      struct keys_deed *deed)
+{
+    uint64_t number = event_emit(keys, event, unit->true_ns);
+    told_add(&deed->told, number);
+    if (unit->command.doubtful && number != KEYS_NO_EVENT && event->process == unit->process) {
+        keys_thread_doubt(keys, number, event);
+    }
 }
 
 /* What became of the lock by this unit: an f, or HISTORY_FS for nothing. */
@@ -322,7 +333,7 @@ static void tell_change(struct keys *keys, int32_t node, const struct keys_chang
         keys_client_value(client, &after->value);
     }
     deed_add(deed, resource, f, keys_key_holds(after) && after->owner == unit->process);
-    told_add(&deed->told, event_emit(keys, &event, unit->true_ns));
+    unit_tell(keys, unit, &event, deed);
     if (from->deposed) {
         keys_tell_ending(keys, node, change->name,
                          &(struct keys_ending){.f = HISTORY_KEY_LOST,
@@ -354,7 +365,7 @@ static void tell_mention(struct keys *keys, int32_t node, uint32_t resource, str
     event.flags |= unit_value(keys, unit, key, &event.value) ? HISTORY_HAS_VALUE : 0;
     event_until(keys, &event, key);
     deed_add(deed, resource, f, keys_key_holds(key) && key->owner == unit->process);
-    told_add(&deed->told, event_emit(keys, &event, unit->true_ns));
+    unit_tell(keys, unit, &event, deed);
 }
 
 static bool unit_changed(const struct keys *keys, const struct keys_unit *unit, uint32_t resource)

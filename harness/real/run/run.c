@@ -144,6 +144,14 @@ static void run_on_replied(void *data, uint64_t event, int64_t true_ns)
     }
 }
 
+static void run_on_whose(void *data, uint64_t event, int32_t client)
+{
+    struct run *run = data;
+    if (run->recorder->whose != NULL) {
+        run->recorder->whose(run->recorder, event, client);
+    }
+}
+
 static struct result run_make_loop(struct run *run, struct text *why)
 {
     static const int numbers[2] = {SIGTERM, SIGINT};
@@ -220,12 +228,14 @@ static struct result run_make_proxies(struct run *run, struct text *why)
         .pooled = run->plan->scenario.pooler == POOLER_TRANSACTION,
         .node_count = run->node_count,
         .client_count = run->client_count + 1,
+        .thread_count = run->options->adapter != NULL ? run->plan->scenario.thread_count : 1,
         .resource_count = (uint32_t)run->plan->scenario.resource_count,
         .resource_names = run->resource_names,
         .start_ns = run->prepared_ns,
         .emit = run_on_key,
         .emit_data = run,
         .replied = run_on_replied,
+        .whose = run_on_whose,
         .shown = run->options->adapter != NULL ? run_trace_shown : NULL,
     };
     run->keys = keys_new(&keys);

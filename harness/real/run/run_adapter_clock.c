@@ -23,6 +23,9 @@ enum {
 /* Only clients whose clock the plan will move are given the clock shim. */
 static bool clock_is_needed(const struct run *run, int32_t client)
 {
+    if (scenario_program(&run->plan->scenario, client) != client) {
+        return false; /* the program has one clock: it is moved with its first client's */
+    }
     for (size_t k = 0; k < run->plan->scenario.fault_count; k++) {
         const struct fault *fault = &run->plan->scenario.faults[k];
         bool clock = fault_is((enum fault_kind)fault->kind, FAULT_OF_CLOCK);
@@ -270,6 +273,9 @@ void run_adapter_clock(struct run *run, int32_t client, uint32_t fault, int64_t 
                        int64_t rate_ppm)
 {
     struct run_adapter_clock *clock = &run->clients[client].adapter_clock;
+    if (scenario_program(&run->plan->scenario, client) != client) {
+        return;
+    }
     bool ends = jump_ns == 0 && rate_ppm == CLOCK_PAGE_PPM;
     int64_t since_ns = loop_now_ns();
     int64_t wall_ns = clock_wall_ns();
