@@ -194,6 +194,35 @@ void keys_effects_flush(struct keys *keys, int32_t node)
     from->effect_bytes = 0;
 }
 
+/* An end at about its time, not told yet: the next line may say that it came earlier. */
+static bool effect_in_time(struct keys *keys, int32_t node, const struct keys_effect *effect)
+{
+    enum effect_shape shape;
+    uint32_t name = keys_table_find(&keys->table, &effect->key, effect->database);
+    if (name == UINT32_MAX || effect_event(&effect->text, &shape) != EFFECT_EXPIRED) {
+        return false;
+    }
+    const struct keys_key *key = keys_key_on(keys, name, node);
+    return key->present && key->has_ttl && key->earliest_ns <= loop_now_ns();
+}
+
+/* Nothing is under way: whatever came by itself is told, but for what time itself tells. */
+static void effects_rest(struct keys *keys, int32_t node)
+{
+    struct keys_node *from = &keys->nodes[node];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < from->effect_count; i++) {
+        struct keys_effect effect = from->effects[i];
+        if (effect_in_time(keys, node, &effect)) {
+            from->effects[kept++] = effect;
+        } else {
+            effect_alone(keys, node, &effect);
+        }
+    }
+    from->effect_count = kept;
+    from->effect_bytes = kept > 0 ? from->effect_bytes : 0;
+}
+
 static bool effect_copy(struct keys_node *node, const struct resp_word *word,
                         struct resp_word *copy)
 {
@@ -365,7 +394,7 @@ static void take_message(struct keys *keys, int32_t node, const struct monitor_m
         return;
     case MONITOR_ANSWER: /* a barrier: whatever was under way is over */
         keys_unit_close(keys, node);
-        keys_effects_flush(keys, node);
+        effects_rest(keys, node);
         return;
     case MONITOR_OTHER:
         return;
