@@ -201,7 +201,7 @@ class Numbers(Pages):
                 self.assertEqual(sums["section"], sum(e["f"] == "enter" for e in events))
                 self.assertEqual(sums["key"], sum(e["f"] in ("set", "key-back") for e in events))
                 self.assertEqual(sums["wait"], sum(e.get("type") == "invoke" for e in events))
-                self.assertEqual(sums["messages"], sum("sent" in e for e in events))
+                self.assertEqual(sums["messages"], sum(e.get("kind") == "node" and "process" in e for e in events))
                 starts = [e for e in events if e.get("kind") == "fault" and e["f"] == "start"]
                 self.assertEqual(self.js("FAULTS.length"), len(starts))
 
