@@ -169,8 +169,8 @@ struct lock_effect {
     struct lock_command command; /* SEND */
     int64_t at_ns;               /* WAKE */
     int64_t validity_ns;         /* TELL GRANTED, EXTENDED, RENEWED: what is left, from now_ns */
-    int64_t until_ns;            /* the same: the lease's end, client's monotonic; TIME_NEVER where
-                                    the algorithm promises none */
+    int64_t until_ns;            /* the same: the lease's end, client's monotonic. Both are
+                                    TIME_NEVER where the algorithm promises none */
     int64_t fence;               /* TELL GRANTED: > 0, or 0 where the algorithm has none */
 };
 

@@ -84,7 +84,7 @@ static void granted(const struct advisory_step *step)
         lock_tell(step->effects, LOCK_TOLD_GRANTED, LOCK_REASON_NONE, &lock->value);
     told->fence = lock->fence;
     told->until_ns = TIME_NEVER;
-    told->validity_ns = TIME_NEVER - step->event->now_ns;
+    told->validity_ns = TIME_NEVER;
 }
 
 static bool says_granted(const struct advisory_step *step)
