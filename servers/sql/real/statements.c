@@ -31,13 +31,14 @@ const char statements_table[] = "CREATE TABLE locks (name text PRIMARY KEY, owne
 #define LOCK_KEY "hashtextextended($1, 0)"
 
 static const struct statement statements[SQL_STATEMENTS] = {
-    [SQL_INSERT] = {INSERT(DATABASE_NOW), 3},
-    [SQL_UPDATE] = {UPDATE(DATABASE_NOW), 3},
-    [SQL_DELETE] = {"DELETE FROM locks WHERE " OURS " AND until > " DATABASE_NOW " RETURNING 1", 2},
-    [SQL_INSERT_AT] = {INSERT(BROUGHT_NOW), 4},
-    [SQL_UPDATE_AT] = {UPDATE(BROUGHT_NOW), 4},
-    [SQL_CLOCK] = {"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint", 0},
-    [SQL_DELETE_ANY] = {"DELETE FROM locks WHERE name = $1 RETURNING 1", 1},
+    [SQL_INSERT] = {INSERT(DATABASE_NOW), 3, false},
+    [SQL_UPDATE] = {UPDATE(DATABASE_NOW), 3, false},
+    [SQL_DELETE] = {"DELETE FROM locks WHERE " OURS " AND until > " DATABASE_NOW " RETURNING 1", 2,
+                    false},
+    [SQL_INSERT_AT] = {INSERT(BROUGHT_NOW), 4, false},
+    [SQL_UPDATE_AT] = {UPDATE(BROUGHT_NOW), 4, false},
+    [SQL_CLOCK] = {"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint", 0, false},
+    [SQL_DELETE_ANY] = {"DELETE FROM locks WHERE name = $1 RETURNING 1", 1, false},
     [SQL_TRY_LOCK] = {"SELECT $2::text WHERE pg_try_advisory_lock(" LOCK_KEY ")", 2, true},
     [SQL_TRY_LOCK_FENCE] =
         {"SELECT nextval('fences'), $2::text WHERE pg_try_advisory_lock(" LOCK_KEY ")", 2, true},
