@@ -16,6 +16,8 @@ enum truth_reason {
     RELEASED_BUT_NOT_HELD,        /* a majority had no key of it; number[0]: how many */
     FREED_WHILE_HELD,             /* one of several was given back, and its keys went with it;
                                      number[0]: how many */
+    EXTENDED_BUT_GONE,            /* its keys were gone when it was asked, and nothing else promises
+                                     an end; number[0]: that were there meanwhile */
 };
 
 struct result_truth {
@@ -96,6 +98,43 @@ static void truth_released(struct result_truth *truth, const struct ledger *ledg
         .number = {present, 0},
     };
     truth_violated(truth, ledger, claim, &finding);
+}
+
+/* Whether this node had a key of the grant, or any of its client, at a moment of the extension. */
+static bool truth_had(const struct ledger *ledger, const struct ledger_claim *claim, int32_t node)
+{
+    uint64_t asked_index = ledger_process(ledger, claim->process)->open_index;
+    const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
+    const struct ledger_claim *last = ledger_key_claim(ledger, key);
+    if ((claim->present >> node & 1) != 0 || ledger_ends(claim)[node].index > asked_index) {
+        return true;
+    }
+    if (key->present) {
+        return key->process == HISTORY_NOBODY || key->process == claim->process;
+    }
+    return last != NULL && last->process == claim->process &&
+           ledger_ends(last)[node].index > asked_index;
+}
+
+/* Where an end is promised, `validity` holds that against the keys; where none is, ok says that
+ * there was something to extend. Threads that are one owner have one key together. */
+static void truth_prolonged(struct result_truth *truth, const struct ledger *ledger,
+                            const struct ledger_claim *claim)
+{
+    bool shared = ledger->ownership == OWNERSHIP_PROCESS && ledger->threads > 1;
+    if (ledger->promises || shared || claim->over != OVER_NOT ||
+        ledger_bits(claim->set) < ledger->quorum) {
+        return;
+    }
+    int32_t had = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        had += truth_had(ledger, claim, node) ? 1 : 0;
+    }
+    if (had < ledger->quorum) {
+        struct finding finding = {
+            .reason = EXTENDED_BUT_GONE, .blamed = blamed_library(), .number = {had, 0}};
+        truth_violated(truth, ledger, claim, &finding);
+    }
 }
 
 /* A key that was gone is no key that was extended: another may have held the lock in between. */
@@ -195,6 +234,7 @@ static void truth_operation(struct result_truth *truth, const struct ledger *led
         truth_granted(truth, ledger, claim);
     } else if (extends) {
         truth_extended(truth, ledger, claim);
+        truth_prolonged(truth, ledger, claim);
     } else if (event->type == HISTORY_INFO) {
         truth_unknown(truth, ledger, claim);
     } else {
@@ -299,6 +339,14 @@ static void say_truth(const struct telling *telling)
                  " keys that make a majority had stayed; the others were gone and set anew",
                  number[0], number[1]);
         return;
+    case EXTENDED_BUT_GONE:
+        text_add(text, "'s extension of ");
+        put_resource(telling, event->resource);
+        text_add(text,
+                 " said done, but from when it was asked only %" PRId64 " of the %" PRId64
+                 " keys that make a majority were there",
+                 number[0], number[1]);
+        return;
     default:
         text_add(text, " was refused ");
         put_resource(telling, event->resource);
@@ -319,6 +367,7 @@ static void effect_truth(const struct telling *telling)
         [UNKNOWN_BUT_ANSWERED] = " was told nothing of its release of ",
         [RELEASED_BUT_NOT_HELD] = " released ",
         [FREED_WHILE_HELD] = " gave one of several back of ",
+        [EXTENDED_BUT_GONE] = " extended ",
     };
     static const char *const behind[] = {
         [GRANTED_WITHOUT_MAJORITY] = " without a majority of keys",
@@ -329,6 +378,7 @@ static void effect_truth(const struct telling *telling)
         [UNKNOWN_BUT_ANSWERED] = ", but all nodes had carried it out",
         [RELEASED_BUT_NOT_HELD] = ", but a majority of nodes had no key of it",
         [FREED_WHILE_HELD] = ", and its keys were deleted",
+        [EXTENDED_BUT_GONE] = ", but its keys were gone",
     };
     uint8_t reason = telling->result->reason;
     put_client(telling, telling_operation(telling)->process);

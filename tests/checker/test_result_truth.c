@@ -305,3 +305,35 @@ Test(result_truth, release_behind_an_acquire_that_was_not_heard_of_is_not_judged
                    VERDICT_PASS);
     assert_verdict(judge_lines("result_truth", TAKEN_TWICE(REFUSE(2, 1))), VERDICT_FAIL);
 }
+
+/* It promises no end: that an extension is done says that there was something to extend. */
+#define EXTENDED_OPEN(ms, p) OP(ms, p, "ok", "extend") "}\n"
+#define GONE3(ms)                                                                                  \
+    ENDED(ms, 1, "expired", "a", "ttl")                                                            \
+    ENDED(ms, 2, "expired", "a", "ttl") ENDED(ms, 3, "expired", "a", "ttl")
+
+Test(result_truth, extension_done_of_keys_that_were_gone_when_it_was_asked_fails)
+{
+    static const char gone[] = REENTRANT ASK(1, 1) SET3(1, 1, "a", 901) GRANT_OPEN(2, 1, "a")
+        GONE3(901) EXTEND(950, 1) EXTENDED_OPEN(960, 1);
+    assert_fails(judge_lines("result_truth", gone), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("result_truth", gone),
+                     "result_truth: client 1's extension of r0 said done, but from when it was "
+                     "asked only 0 of the 2 keys that make a majority were there");
+    assert_verdict(judge_lines("result_truth",
+                               REENTRANT ASK(1, 1) SET3(1, 1, "a", 901) GRANT_OPEN(2, 1, "a")
+                                   GONE3(901) ASK(902, 2) SET3(903, 2, "b", 1803) EXTEND(950, 1)
+                                       EXTENDED_OPEN(960, 1)),
+                   VERDICT_FAIL);
+}
+
+Test(result_truth, extension_done_of_keys_that_were_there_at_some_moment_of_it_passes)
+{
+    assert_verdict(judge_lines("result_truth",
+                               REENTRANT ASK(1, 1) SET3(1, 1, "a", 901) GRANT_OPEN(2, 1, "a")
+                                   EXTEND(900, 1) GONE3(901) EXTENDED_OPEN(960, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", REENTRANT ASK(1, 1) SET3(1, 1, "a", 901) GRANT_OPEN(
+                                                   2, 1, "a") EXTEND(500, 1) EXTENDED_OPEN(510, 1)),
+                   VERDICT_PASS);
+}

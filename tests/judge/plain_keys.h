@@ -444,47 +444,4 @@ static inline bool plain_release_untrue(const struct plain_history *h, size_t i)
            plain_all_back(h, grant, i) && plain_quiet(h, plain_invoke_of(h, i), i);
 }
 
-static inline bool plain_untrue(const struct plain_history *h, size_t i)
-{
-    const struct history_event *e = &h->events[i];
-    int majority = h->header->node_count / 2 + 1;
-    if (e->f == HISTORY_RELEASE && plain_release_untrue(h, i)) {
-        return true;
-    }
-    if (plain_granted(e)) {
-        int sets = plain_sets(h, 0, i, e);
-        return (sets > 0 ? sets : plain_set_others(h, i)) < majority;
-    }
-    if (plain_is(e, HISTORY_RELEASE, HISTORY_OK)) {
-        size_t grant = plain_grant_of(h, i);
-        return grant < h->count && plain_holding(h, i, grant) >= majority;
-    }
-    if (plain_is(e, HISTORY_RELEASE, HISTORY_FAIL)) {
-        size_t grant = plain_grant_of(h, i);
-        return grant < h->count && plain_holding(h, i, grant) >= majority &&
-               !plain_released_before(h, grant, i) &&
-               !plain_touched(h, e->process, plain_invoke_of(h, i), i);
-    }
-    if (plain_is(e, HISTORY_ACQUIRE, HISTORY_FAIL)) {
-        return plain_kept_to_its_ttl(h, i);
-    }
-    return plain_is(e, HISTORY_EXTEND, HISTORY_OK) && plain_set_anew(h, i);
-}
-
-/* `result_truth`: did the lock's answer contradict its effect? */
-static inline enum plain plain_result_truth(const struct plain_history *h)
-{
-    enum plain verdict = PLAIN_NOTHING;
-    for (size_t i = 0; i < h->count; i++) {
-        if (h->events[i].kind != HISTORY_OP) {
-            continue;
-        }
-        verdict = plain_worse(verdict, PLAIN_PASS);
-        if (plain_untrue(h, i)) {
-            return PLAIN_FAIL;
-        }
-    }
-    return verdict;
-}
-
 #endif

@@ -6,9 +6,9 @@
 #include "checker/judge.h"
 #include "tests/judge/plain_answers.h"
 #include "tests/judge/plain_faults.h"
-#include "tests/judge/plain_keys.h"
 #include "tests/judge/plain_leak.h"
 #include "tests/judge/plain_notice.h"
+#include "tests/judge/plain_truth.h"
 #include "tests/sim/sim_fixture.h"
 
 #include <inttypes.h>
