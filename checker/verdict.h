@@ -126,6 +126,25 @@ static inline struct check_rest rest_of_wait(const struct ledger *ledger, int64_
                                .adds_up = true};
 }
 
+/* So much of a ttl, as a part of it, a deletion may take that had to wait for something. */
+enum { CHECK_DELETION_PARTS = 4 };
+
+/*
+ * What it rests on that a client deleted no key from `from_ns` until now. Between two standstills
+ * there was time enough for that; but where a lost reply had ended its connection, a new one had to
+ * be made first: in several steps, each of which may be late, over a network that may be slow.
+ */
+static inline struct check_rest rest_of_deletion(const struct ledger *ledger, int32_t process,
+                                                 int64_t from_ns, bool connected_anew)
+{
+    int64_t allowed_ns = connected_anew ? ledger->ttl_ns / CHECK_DELETION_PARTS : 0;
+    struct check_rest rest = rest_of_wait(ledger, from_ns, ledger->now_ns - from_ns - allowed_ns);
+    rest.processes[0] = process;
+    rest.causes |= CHECK_LATE_KEYS;
+    rest.adds_up = connected_anew;
+    return rest;
+}
+
 /* What it rests on that nodes told all that became of their keys since then. */
 static inline struct check_rest rest_of_keys(const struct ledger *ledger, int64_t from_ns)
 {

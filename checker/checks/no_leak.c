@@ -44,10 +44,8 @@ static bool is_excused(const struct ledger *ledger, const struct ledger_key *key
            ledger_touched(ledger, key->process, node, key->set_ns, ledger->now_ns);
 }
 
-/* A release may come back before the last delete is carried out: so much of a ttl is allowed. */
-enum { LEAK_KEPT_PARTS = 4 };
-
-/* Whether the grant of this key was released, and the key is left of it. */
+/* Whether the grant of this key was released, and the key is left of it. A release may come back
+ * before the last delete is carried out. */
 static bool is_kept(const struct ledger *ledger, const struct ledger_key *key)
 {
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
@@ -56,7 +54,7 @@ static bool is_kept(const struct ledger *ledger, const struct ledger_key *key)
         return false;
     }
     return ledger->ttl_ns > 0 &&
-           ledger->now_ns - claim->freed_ns > ledger->ttl_ns / LEAK_KEPT_PARTS;
+           ledger->now_ns - claim->freed_ns > ledger->ttl_ns / CHECK_DELETION_PARTS;
 }
 
 /* What is wrong about a key that was not deleted: 0 if nothing is. */
@@ -73,9 +71,10 @@ static uint8_t leak_of(const struct ledger *ledger, const struct ledger_key *key
 }
 
 static void leak_violated(struct no_leak *leak, const struct ledger *ledger,
-                          const struct ledger_key *key, enum leak_reason reason)
+                          const struct ledger_key *key, int32_t node, enum leak_reason reason)
 {
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
+    bool connected_anew = ledger_lost_reply(ledger, key->process, UINT64_C(1) << node, key->set_ns);
     bool kept = reason == KEPT_TO_EXPIRE || reason == KEPT_STILL_THERE;
     ASSERT(!kept || claim != NULL);
     int64_t from_ns = kept ? claim->freed_ns : key->outcome_ns;
@@ -86,11 +85,8 @@ static void leak_violated(struct no_leak *leak, const struct ledger *ledger,
         .evidence_count = 3,
         .blamed = blamed_library(),
         .number = {ledger->now_ns - (kept ? claim->freed_ns : key->set_ns), key->process},
-        .rest = rest_of_wait(ledger, from_ns, ledger->now_ns - from_ns),
+        .rest = rest_of_deletion(ledger, key->process, from_ns, connected_anew),
     };
-    finding.rest.causes |= CHECK_LATE_KEYS;
-    finding.rest.adds_up = false; /* between two standstills there was time enough to delete it */
-    finding.rest.processes[0] = key->process;
     check_fail(&leak->result, ledger, &finding);
 }
 
@@ -112,7 +108,7 @@ static void leak_step(void *state, const struct ledger *ledger, const struct his
                    history_value_equal(&event->owner, &key->value));
     uint8_t reason = by_ttl ? leak_of(ledger, key, event->node) : 0;
     if (reason != 0) {
-        leak_violated(leak, ledger, key, reason);
+        leak_violated(leak, ledger, key, event->node, reason);
     }
 }
 
@@ -126,7 +122,7 @@ static void leak_finish(void *state, const struct ledger *ledger)
             bool stays = key->present && ledger->ttl_ns > 0 && age_ns > ledger->ttl_ns;
             uint8_t reason = stays ? leak_of(ledger, key, node) : 0;
             if (reason != 0) {
-                leak_violated(leak, ledger, key, (enum leak_reason)(reason + 1));
+                leak_violated(leak, ledger, key, node, (enum leak_reason)(reason + 1));
             }
         }
     }

@@ -300,6 +300,11 @@ const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
 bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
                     int64_t to_ns);
 
+/* Whether one lost reply ended a connection of this client to one of these nodes (bits) since then:
+ * what was owed there had to wait for the next connection. */
+bool ledger_lost_reply(const struct ledger *ledger, int32_t process, uint64_t nodes,
+                       int64_t from_ns);
+
 /* Whether a client is touched by no fault but those that leave it a majority: of nodes themselves,
  * and of its links to some nodes. */
 bool ledger_client_healthy(const struct ledger *ledger, int32_t process);

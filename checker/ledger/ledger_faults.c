@@ -77,13 +77,28 @@ bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, 
 {
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        /* After one lost reply the link is back at once: what was owed can be sent again. */
+        /* After one lost reply the link is back soon: what was owed can be sent again. Whether
+         * that was late is asked by ledger_lost_reply. */
         bool passing = fault->kind == FAULT_LOSE_REPLY && fault->state == FAULT_ENDED &&
                        fault->end_ns - fault->start_ns < LEDGER_PASSING_NS;
         if (fault->state != FAULT_WAITING && !passing && fault->start_ns <= to_ns &&
             fault->end_ns >= from_ns &&
             (ledger_fault_on_store(ledger, fault, node) ||
              ledger_fault_on_client(fault, process))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ledger_lost_reply(const struct ledger *ledger, int32_t process, uint64_t nodes,
+                       int64_t from_ns)
+{
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool of_link = fault->nodes == 0 || (fault->nodes & nodes) != 0;
+        if (fault->kind == FAULT_LOSE_REPLY && fault->state != FAULT_WAITING &&
+            fault->end_ns >= from_ns && of_link && ledger_fault_on_client(fault, process)) {
             return true;
         }
     }

@@ -233,6 +233,34 @@ Test(late, key_is_not_left_behind_where_we_held_up_its_delete)
     assert_late(judge_lines("no_leak", LEFT(STOOD_STILL(1004, "loop", 960))), 960);
 }
 
+/* The client has to see that its connection is gone, to wait, to make a new one and to send: each
+ * of these may be late. */
+Test(late, deletion_that_waits_for_a_new_connection_is_late_by_all_of_it)
+{
+#define LOST_REPLY(n)                                                                              \
+    FAULT_LINE(6, 1, "lose_reply", "start")                                                        \
+    ",'process':1,'node':" #n                                                                      \
+    "}\n" FAULT_LINE(6, 1, "lose_reply", "end") ",'process':1,'node':" #n "}\n"
+#define LATE_TWICE(length) STOOD_STILL_OF(450, 1, length) STOOD_STILL_OF(900, 1, length)
+#define LEFT_ON_1(lost, late)                                                                      \
+    HEADER ASK(1, 1) SET(5, 1, 1, "a", 1005) lost REFUSE(50, 1)                                    \
+        late ENDED(1005, 1, "expired", "a", "ttl") RUN_ENDS(3000)
+    assert_verdict(judge_lines("no_leak", LEFT_ON_1(LOST_REPLY(1), "")), VERDICT_FAIL);
+    assert_late(judge_lines("no_leak", LEFT_ON_1(LOST_REPLY(1), LATE_TWICE(360))), 720);
+    assert_verdict(judge_lines("no_leak", LEFT_ON_1(LOST_REPLY(1), LATE_TWICE(350))), VERDICT_FAIL);
+    assert_verdict(judge_lines("no_leak", LEFT_ON_1(LOST_REPLY(2), LATE_TWICE(360))), VERDICT_FAIL);
+    assert_verdict(judge_lines("no_leak", LEFT_ON_1("", LATE_TWICE(360))), VERDICT_FAIL);
+
+#define KEPT_ON_3(lost, late)                                                                      \
+    HEADER ASK(1, 1) SET3(5, 1, "a", 1005) lost REFUSE(50, 1)                                      \
+        late ENDED(1005, 1, "expired", "a", "ttl") RUN_ENDS(3000)
+    assert_verdict(judge_lines("result_truth", KEPT_ON_3(LOST_REPLY(2), "")), VERDICT_FAIL);
+    assert_late(judge_lines("result_truth", KEPT_ON_3(LOST_REPLY(2), LATE_TWICE(360))), 720);
+    assert_verdict(judge_lines("result_truth", KEPT_ON_3(LOST_REPLY(4), LATE_TWICE(360))),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("result_truth", KEPT_ON_3("", LATE_TWICE(360))), VERDICT_FAIL);
+}
+
 Test(late, what_a_node_did_not_tell_is_not_held_against_the_lock)
 {
 #define WITHOUT_KEYS(late) HEADER ASK(1, 1) SET(5, 1, 1, "a", 1005) late GRANT(10, 1, "a", 900)
