@@ -22,6 +22,8 @@ enum answer_reason {
     REFUSED_AT_ONCE,     /* ... that it waits, and nobody was seen to */
     WAITED,              /* it does not declare that; number[0]: so long after all attempts */
     REFUSED_ITS_OWNER,   /* a program is one owner, and another thread of it was refused */
+    RENEWED_NO_MORE,     /* ... and did not behind errors that were over, number[0] before it told
+                            of the loss */
     VALUE_NOT_ITS_OWN,   /* unknown: it reported a value that stood in none of its commands;
                             number[0]: the client */
 };
@@ -304,6 +306,48 @@ static void answer_extended(struct answer_consistency *answers, const struct led
     }
 }
 
+/* When the last fault since then was over, if there was any, and all were errors of nodes: nothing
+ * but these was in the way, and whoever was answered knows. TIME_NEVER otherwise. */
+static int64_t errors_over_ns(const struct ledger *ledger, int64_t from_ns)
+{
+    int64_t over_ns = -1;
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool stays = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_STAYS;
+        bool was = fault->state != FAULT_WAITING && (stays || fault->end_ns >= from_ns);
+        if (was && fault->kind != FAULT_REFUSE_WRITES) {
+            return TIME_NEVER;
+        }
+        over_ns = was && fault->end_ns > over_ns ? fault->end_ns : over_ns;
+    }
+    return over_ns < 0 ? TIME_NEVER : over_ns;
+}
+
+/* It lost what it held, and did not try again when the errors were over, though a renewal was due
+ * then within its period: half of another is for the slow. */
+static void answer_renews_no_more(struct answer_consistency *answers, const struct ledger *ledger,
+                                  const struct ledger_claim *claim)
+{
+    int64_t every_ns = ledger->renew_every_ns;
+    int64_t over_ns = errors_over_ns(ledger, claim->asked_ns);
+    if (claim->over != OVER_TOLD || every_ns == 0 || over_ns == TIME_NEVER ||
+        over_ns < claim->granted_ns || claim->renewed_ns >= over_ns ||
+        ledger->now_ns - over_ns <= every_ns + every_ns / 2) {
+        return;
+    }
+    struct finding finding = {
+        .reason = RENEWED_NO_MORE,
+        .evidence = {claim->granted_index, ledger->last_index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+        .number = {ledger->now_ns - over_ns, 0},
+        .rest = rest_of_wait(ledger, over_ns, ledger->now_ns - over_ns - every_ns),
+    };
+    finding.rest.causes |= CHECK_LATE_KEYS;
+    finding.rest.processes[0] = claim->process;
+    check_fail(&answers->result, ledger, &finding);
+}
+
 /* Held for longer than two renewals, or a ttl, and no key was given more time; or told lost for
  * want of one, when all was well. */
 static void answer_renewal(struct answer_consistency *answers, const struct ledger *ledger,
@@ -312,12 +356,18 @@ static void answer_renewal(struct answer_consistency *answers, const struct ledg
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
     if (!ledger_declares(ledger, DECLARES_RENEW) || ledger->ttl_ns == 0 || claim == NULL ||
         claim->again || !ledger_watched(ledger, claim) ||
-        ledger_bits(claim->set) < ledger->quorum || ledger_any_fault(ledger, claim->asked_ns)) {
+        ledger_bits(claim->set) < ledger->quorum) {
+        return;
+    }
+    bool ended = claim->over_index == event->index;
+    if (ledger_any_fault(ledger, claim->asked_ns)) {
+        if (ended) {
+            answer_renews_no_more(answers, ledger, claim);
+        }
         return;
     }
     int64_t due_ns = 2 * ledger->renew_every_ns;
     due_ns = ledger->renew_every_ns > 0 && due_ns < ledger->ttl_ns ? due_ns : ledger->ttl_ns;
-    bool ended = claim->over_index == event->index;
     bool never = claim->renewed_ns == 0;
     int64_t last_ns = never ? claim->granted_ns : claim->renewed_ns;
     bool judged = claim->over == OVER_TOLD || (claim->over == OVER_RELEASED && never);
@@ -402,6 +452,9 @@ static void say_answers(const struct telling *telling)
         [REFUSED_ITS_OWNER] = " was granted it, another thread of its program was refused, and the "
                               "lock declares that a program is one owner and may acquire it "
                               "again: it was held for ",
+        [RENEWED_NO_MORE] = " was told of a loss, and the lock declares that it renews: nodes had "
+                            "answered with errors, and when that was over no key was given more "
+                            "time for ",
     };
     struct text *text = telling->text;
     const struct check_result *result = telling->result;

@@ -141,6 +141,39 @@ Test(answer_consistency, lock_that_says_that_it_renews_does_not_lose_it_for_want
                    VERDICT_PASS);
 }
 
+/* An error of the node, which was over: there was time for another renewal. */
+Test(answer_consistency, lock_that_renews_goes_on_when_errors_are_over)
+{
+#define RENEWS_EVERY_300                                                                           \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'faults':2,'declared':true,'declares':['renew'],'renew_every':300000000}\n"
+#define LOSES(faults, ms)                                                                          \
+    RENEWS_EVERY_300 ASK(1, 1) SET3(5, 1, "a", 1005) GRANT_OPEN(10, 1, "a") faults LOST(ms, 1)
+#define FAULTY(kind, from, to)                                                                     \
+    FAULT_OF_NODE(from, 1, kind, "start", 1) FAULT_OF_NODE(to, 1, kind, "end", 1)
+    static const char given_up[] = LOSES(FAULTY("refuse_writes", 300, 320), 1000);
+    assert_fails(judge_lines("answer_consistency", given_up), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("answer_consistency", given_up),
+                     "answer_consistency: client 1 was told of a loss, and the lock declares that "
+                     "it renews: nodes had answered with errors, and when that was over no key was "
+                     "given more time for 680 ms");
+    /* Told soon behind it; not over; renewed since; another fault; and our own lateness. */
+    assert_verdict(judge_lines("answer_consistency", LOSES(FAULTY("refuse_writes", 300, 320), 770)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency",
+                               LOSES(FAULT_OF_NODE(300, 1, "refuse_writes", "start", 1), 1000)),
+                   VERDICT_PASS);
+    assert_verdict(
+        judge_lines("answer_consistency", LOSES(FAULTY("refuse_writes", 300, 320) RENEWED, 1000)),
+        VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", LOSES(FAULTY("stall", 300, 320), 1000)),
+                   VERDICT_PASS);
+    assert_verdict(
+        judge_lines("answer_consistency",
+                    LOSES(FAULTY("refuse_writes", 300, 320) STOOD_STILL(900, "loop", 400), 1000)),
+        VERDICT_UNKNOWN);
+}
+
 Test(answer_consistency, value_that_stood_in_no_command_is_said)
 {
     static const char mismatch[] = HEADER ASK(1, 1) GRANT(2, 1, "a", 900)

@@ -99,6 +99,34 @@ static inline bool plain_never_renewed(const struct plain_history *h, size_t gra
            !plain_may_be_a_fault(h, grant, last);
 }
 
+/* "Or that was told lost longer than one and a half renew_every after the last of the errors of
+ * nodes, which were all the faults that were in force since it was asked for, and no key was given
+ * more time since." */
+static inline bool plain_renewed_no_more(const struct plain_history *h, size_t grant)
+{
+    size_t last = plain_grant_end(h, grant);
+    int64_t over_ns = -1;
+    for (size_t i = 0; i < last && last < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        int64_t end_ns = plain_begins(e) ? plain_fault_over_ns(h, i) : INT64_MIN;
+        bool stays =
+            plain_begins(e) && fault_trait_of((enum fault_kind)e->fault_kind)->life == FAULT_STAYS;
+        if (!stays && end_ns < plain_asked_ns(h, grant)) {
+            continue;
+        }
+        if (e->fault_kind != FAULT_REFUSE_WRITES || end_ns > h->events[last].time_ns) {
+            return false;
+        }
+        over_ns = end_ns > over_ns ? end_ns : over_ns;
+    }
+    int64_t limit_ns = h->header->renew_every_ns + h->header->renew_every_ns / 2;
+    return last < h->count && h->events[last].kind == HISTORY_NOTICE && limit_ns > 0 &&
+           over_ns >= h->events[grant].time_ns &&
+           plain_sets(h, 0, last, &h->events[grant]) > h->header->node_count / 2 &&
+           plain_given_time(h, grant, h->events[last].time_ns) < over_ns &&
+           h->events[last].time_ns - over_ns > limit_ns;
+}
+
 /* How often the client of event `i` holds the resource of a re-entrant lock before it: each release
  * gives back one. */
 static inline int plain_depth(const struct plain_history *h, size_t i)
@@ -133,7 +161,7 @@ static inline bool plain_lost_before(const struct plain_history *h, size_t i)
 static inline bool plain_renews_in_vain(const struct plain_history *h, size_t grant)
 {
     bool inner = plain_declares(h, DECLARES_REENTRANT) && plain_depth(h, grant) > 0;
-    return !inner && plain_never_renewed(h, grant);
+    return !inner && (plain_never_renewed(h, grant) || plain_renewed_no_more(h, grant));
 }
 
 /* Would it make a difference whether some grant of a re-entrant lock was one more of what was held,
@@ -143,7 +171,7 @@ static inline bool plain_depth_is_unclear(const struct plain_history *h)
     for (size_t i = 0; i < h->count; i++) {
         bool unclear = plain_granted(&h->events[i]) &&
                        (plain_depth(h, i) > 0 || plain_lost_before(h, i)) &&
-                       plain_never_renewed(h, i);
+                       (plain_never_renewed(h, i) || plain_renewed_no_more(h, i));
         if (unclear) {
             return true;
         }
