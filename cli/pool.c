@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "cli/batch.h"
+#include "cli/lanes.h"
 #include "cli/outcome.h"
 #include "cli/progress.h"
 #include "cli/results.h"
@@ -45,6 +46,8 @@ struct pool {
     struct outcome outcome;
     struct agenda agenda;
     struct rounds rounds; /* instead of it, with a budget */
+    struct lanes lanes;   /* instead of it, where each scenario is run once in both worlds */
+    struct slice **ahead; /* then the slice of each group, in the order of the files; else NULL */
     bool all_given;       /* the agenda has no more */
     uint32_t share[2];    /* runs of a batch, by world */
     size_t children;      /* running */
@@ -124,9 +127,14 @@ static int64_t pool_now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static bool pool_next(struct pool *pool, struct agenda_slice *plan)
+/* What the slot shall do next. One half of the slots, or the only one, goes by the files. */
+static bool pool_next(struct pool *pool, const struct pool_child *slot, struct agenda_slice *plan)
 {
     const struct pool_order *order = pool->order;
+    if (pool->ahead != NULL) {
+        size_t number = (size_t)(slot - pool->slots);
+        return lanes_next(&pool->lanes, number % 2 == 0 ? LANE_FILES : LANE_LONGEST, plan);
+    }
     if (order->budget_ns == 0) {
         return agenda_next(&pool->agenda, pool->share, plan);
     }
@@ -138,11 +146,13 @@ static struct result pool_start(struct pool *pool, struct pool_child *slot, stru
 {
     struct agenda_slice plan;
     int ends[2];
-    if (!pool_next(pool, &plan)) {
+    if (!pool_next(pool, slot, &plan)) {
         pool->all_given = true;
         return RESULT_OK;
     }
-    struct slice *slice = slices_begin(&pool->outcome.slices, plan.group);
+    struct slice *slice = pool->ahead != NULL
+                              ? pool->ahead[plan.group]
+                              : slices_begin(&pool->outcome.slices, plan.group);
     if (slice == NULL) {
         text_add(why, "out of memory for the results");
         return result_error(ERROR_IO);
@@ -173,6 +183,9 @@ static struct result pool_take(struct pool *pool, struct pool_child *child,
     ASSERT(child->runs_done < child->plan.runs);
     child->runs_done++;
     pool->runs_done++;
+    if (pool->ahead != NULL) {
+        lanes_saw(&pool->lanes, child->plan.group, run->virtual_ns);
+    }
     pool->interrupted = pool->interrupted || run->status == RUN_INTERRUPTED;
     return slice_add(&pool->outcome.slices, child->slice, run, why);
 }
@@ -407,6 +420,34 @@ static void pool_plan(struct pool *pool)
     progress_init(&pool->progress, order->budget_ns == 0 ? total : 0);
 }
 
+/*
+ * Which of the runs comes first, if it is not the agenda that says so. What is said of them stands
+ * in the order of the files, except with a budget.
+ */
+static struct result pool_arrange(struct pool *pool, const struct baseline *baseline,
+                                  struct arena *arena, struct text *why)
+{
+    const struct pool_order *order = pool->order;
+    TRY(rounds_init(&pool->rounds, &order->runs, pool->outcome.groups, baseline, arena));
+    if (order->budget_ns > 0 || !lanes_fit(&order->runs)) {
+        return RESULT_OK;
+    }
+    TRY(lanes_init(&pool->lanes, &order->runs, arena));
+    struct slice **ahead = arena_take(arena, pool->outcome.group_count * sizeof *ahead);
+    for (size_t i = 0; i < pool->outcome.group_count; i++) {
+        bool runs = agenda_runs(&order->runs, i) > 0;
+        if (ahead != NULL && runs) {
+            ahead[i] = slices_begin(&pool->outcome.slices, i);
+        }
+        if (ahead == NULL || (runs && ahead[i] == NULL)) {
+            text_add(why, "out of memory for the results");
+            return result_error(ERROR_IO);
+        }
+    }
+    pool->ahead = ahead;
+    return RESULT_OK;
+}
+
 /* Everything between the first fork and the last child's end. */
 static struct result pool_work(struct pool *pool, struct text *why)
 {
@@ -440,8 +481,10 @@ struct result pool_run(const struct pool_order *order, struct arena *arena, stru
     TRY(outcome_open(&pool.outcome, order, report, arena, why));
     pool.outcome.progress = &pool.progress;
     pool_plan(&pool);
-    TRY(rounds_init(&pool.rounds, &order->runs, pool.outcome.groups, report->baseline, arena));
-    struct result result = pool_work(&pool, why);
+    struct result result = pool_arrange(&pool, report->baseline, arena, why);
+    if (!result_failed(result)) {
+        result = pool_work(&pool, why);
+    }
     if (!result_failed(result)) {
         result = outcome_finish(&pool.outcome, exit_code, why);
     }
