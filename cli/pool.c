@@ -150,9 +150,8 @@ static struct result pool_start(struct pool *pool, struct pool_child *slot, stru
         pool->all_given = true;
         return RESULT_OK;
     }
-    struct slice *slice = pool->ahead != NULL
-                              ? pool->ahead[plan.group]
-                              : slices_begin(&pool->outcome.slices, plan.group);
+    struct slice *slice = pool->ahead != NULL ? pool->ahead[plan.group]
+                                              : slices_begin(&pool->outcome.slices, plan.group);
     if (slice == NULL) {
         text_add(why, "out of memory for the results");
         return result_error(ERROR_IO);

@@ -21,7 +21,7 @@ if [ "${#scenarios[@]}" -eq 0 ]; then
     [ -d "${scenarios[0]}" ] || scenarios=() # installed: picklock finds its own
 fi
 # Runs of the real world mostly wait: more of them at once than there are processors, and no more than --jobs takes.
-jobs=$((6 * $(getconf _NPROCESSORS_ONLN)))
+jobs=$((8 * $(getconf _NPROCESSORS_ONLN)))
 [ "$jobs" -le 256 ] || jobs=256
 options=(--out "$out" --results "$out/results.jsonl" --junit "$out/junit.xml" --jobs "$jobs" --quiet)
 [ -z "${PICKLOCK_SEED:-}" ] || options+=(--seed "$PICKLOCK_SEED")
