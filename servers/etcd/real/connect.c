@@ -28,8 +28,6 @@
 
 #include "servers/etcd/real/libcurl.h"
 
-#include <dlfcn.h>
-
 #define CONNECT_PATIENCE_NS (1000 * NS_PER_MS)
 #define CONNECT_LOOK_NS     (100 * NS_PER_MS)
 
@@ -37,33 +35,20 @@ enum { CONNECT_QUESTIONS_MAX = 4096, CONNECT_URL_BYTES = 320, CONNECT_ANSWER_BYT
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
-static void *library_open(void)
+static struct libcurl functions;
+
+static bool library_begin(void)
 {
-    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    return library != NULL ? library : dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
+    return functions.curl_global_init(CURL_GLOBAL_NOTHING) == CURLE_OK;
 }
 
 const struct libcurl *libcurl(void)
 {
-    static struct libcurl loaded;
-    static bool tried;
-    static bool there;
-    if (tried) {
-        return there ? &loaded : NULL;
-    }
-    tried = true;
-    void *library = library_open();
-    there = library != NULL;
-#define X(name)                                                                                    \
-    if (there) {                                                                                   \
-        void *found = dlsym(library, #name);                                                       \
-        memcpy(&loaded.name, &found, sizeof found);                                                \
-        there = found != NULL;                                                                     \
-    }
-    LIBCURL_MAP(X)
-#undef X
-    there = there && loaded.curl_global_init(CURL_GLOBAL_NOTHING) == CURLE_OK;
-    return there ? &loaded : NULL;
+    static const char *const names[] = {LIBCURL_MAP(LOADED_NAME)};
+    static struct loaded library = {.files = {"libcurl.so.4", "libcurl-gnutls.so.4"},
+                                    .begin = library_begin,
+                                    LOADED_INTO(functions, names)};
+    return loaded_there(&library) ? &functions : NULL;
 }
 
 struct server_lack libcurl_lacks(void)

@@ -10,6 +10,8 @@
 #ifndef SERVERS_ETCD_REAL_LIBCURL_H
 #define SERVERS_ETCD_REAL_LIBCURL_H
 
+#include "servers/loaded.h"
+
 #define CURL_DISABLE_TYPECHECK /* its macros would not let a function be called by a pointer */
 #include <curl/curl.h>
 
@@ -30,9 +32,7 @@
     X(curl_multi_cleanup)
 
 struct libcurl {
-#define X(name) __typeof__(&name) name;
-    LIBCURL_MAP(X)
-#undef X
+    LIBCURL_MAP(LOADED_MEMBER)
 };
 
 const struct libcurl *libcurl(void);

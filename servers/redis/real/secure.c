@@ -2,6 +2,7 @@
 #include "servers/redis/real/secure.h"
 
 #include "base/assert.h"
+#include "servers/loaded.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,6 @@
 
 #if SECURE_THERE
 
-#include <dlfcn.h>
 #include <openssl/err.h>
 
 enum { SECURE_SOCKETS_MAX = 1 << 16, SECURE_SENTENCE_BYTES = 160 };
@@ -47,9 +47,7 @@ enum { SECURE_SOCKETS_MAX = 1 << 16, SECURE_SENTENCE_BYTES = 160 };
 #define HIREDIS_SSL "libhiredis_ssl.so." WORD(HIREDIS_SONAME)
 
 struct hiredis_ssl {
-#define X(name) __typeof__(&name) name;
-    HIREDIS_SSL_MAP(X)
-#undef X
+    HIREDIS_SSL_MAP(LOADED_MEMBER)
 };
 
 bool secure_known(void)
@@ -57,27 +55,19 @@ bool secure_known(void)
     return true;
 }
 
+static struct hiredis_ssl ssl_functions;
+
+static bool ssl_begin(void)
+{
+    return ssl_functions.redisInitOpenSSL() == REDIS_OK;
+}
+
 static const struct hiredis_ssl *hiredis_ssl(void)
 {
-    static struct hiredis_ssl loaded;
-    static bool tried;
-    static bool there;
-    if (tried) {
-        return there ? &loaded : NULL;
-    }
-    tried = true;
-    void *library = dlopen(HIREDIS_SSL, RTLD_NOW | RTLD_LOCAL);
-    there = library != NULL;
-#define X(name)                                                                                    \
-    if (there) {                                                                                   \
-        void *found = dlsym(library, #name);                                                       \
-        memcpy(&loaded.name, &found, sizeof found);                                                \
-        there = found != NULL;                                                                     \
-    }
-    HIREDIS_SSL_MAP(X)
-#undef X
-    there = there && loaded.redisInitOpenSSL() == REDIS_OK;
-    return there ? &loaded : NULL;
+    static const char *const names[] = {HIREDIS_SSL_MAP(LOADED_NAME)};
+    static struct loaded ssl_library = {
+        .files = {HIREDIS_SSL}, .begin = ssl_begin, LOADED_INTO(ssl_functions, names)};
+    return loaded_there(&ssl_library) ? &ssl_functions : NULL;
 }
 
 bool secure_there(struct text *name)

@@ -22,32 +22,16 @@
 
 #include "servers/sql/real/libpq.h"
 
-#include <dlfcn.h>
-
 enum { QUESTION_BYTES_MAX = 16 << 20, QUESTION_NAME_BYTES_MAX = 8192 };
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
 const struct libpq *libpq(void)
 {
-    static struct libpq loaded;
-    static bool tried;
-    static bool there;
-    if (tried) {
-        return there ? &loaded : NULL;
-    }
-    tried = true;
-    void *library = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
-    there = library != NULL;
-#define X(name)                                                                                    \
-    if (there) {                                                                                   \
-        void *found = dlsym(library, #name);                                                       \
-        memcpy(&loaded.name, &found, sizeof found);                                                \
-        there = found != NULL;                                                                     \
-    }
-    LIBPQ_MAP(X)
-#undef X
-    return there ? &loaded : NULL;
+    static struct libpq functions;
+    static const char *const names[] = {LIBPQ_MAP(LOADED_NAME)};
+    static struct loaded library = {.files = {"libpq.so.5"}, LOADED_INTO(functions, names)};
+    return loaded_there(&library) ? &functions : NULL;
 }
 
 struct server_lack libpq_lacks(void)

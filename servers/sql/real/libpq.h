@@ -10,6 +10,8 @@
 #ifndef SERVERS_SQL_REAL_LIBPQ_H
 #define SERVERS_SQL_REAL_LIBPQ_H
 
+#include "servers/loaded.h"
+
 #include <libpq-fe.h>
 
 #define LIBPQ_MAP(X)                                                                               \
@@ -34,9 +36,7 @@
     X(PQclear)
 
 struct libpq {
-#define X(name) __typeof__(&name) name;
-    LIBPQ_MAP(X)
-#undef X
+    LIBPQ_MAP(LOADED_MEMBER)
 };
 
 const struct libpq *libpq(void);
