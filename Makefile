@@ -148,9 +148,10 @@ tls-test: ## bare nodes that speak TLS, with a picklock on hiredis 1.x
 	    export PKG_CONFIG_PATH=$(CURDIR)/build/hiredis1/lib/pkgconfig && \
 	    $(MAKE) --no-print-directory BUILD=build/tls tls-test-run
 
+# A sanitizer's dlopen does not know where hiredis' own libraries are.
 .PHONY: tls-test-run
 tls-test-run: $(BUILD)/picklock $(SHIMS)
-	@python3 tests/cluster/tls.py $(BUILD)/picklock
+	@LD_LIBRARY_PATH=$(CURDIR)/build/hiredis1/lib python3 tests/cluster/tls.py $(BUILD)/picklock
 
 compose-test: ## the whole corpus on five containers, where an engine can run
 	@python3 tests/cluster/compose.py
