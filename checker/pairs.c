@@ -30,10 +30,73 @@ static bool went_on(const struct ledger *ledger, uint32_t index, uint64_t order,
            (claim->until_least_ns > since_ns || claim->promised_ns > since_ns);
 }
 
-bool lease_pair_met(const struct ledger *ledger, const struct lease_pair *pair)
+static bool lease_pair_met(const struct ledger *ledger, const struct lease_pair *pair)
 {
     return went_on(ledger, pair->first, pair->first_order, pair->since_ns) &&
            went_on(ledger, pair->second, pair->second_order, pair->since_ns);
+}
+
+/* Until when the first of two leases ran, as far as is known; false once it runs no more. */
+static bool overlap_follow(struct overlap *overlap, const struct ledger *ledger)
+{
+    const struct ledger_claim *first = ledger_claim_at(ledger, overlap->pair.first);
+    if (first->order != overlap->pair.first_order) {
+        return false;
+    }
+    int64_t end_ns = ledger_lease_end_ns(first);
+    overlap->end_ns = end_ns < ledger->now_ns ? end_ns : ledger->now_ns;
+    return end_ns > ledger->now_ns;
+}
+
+static void overlap_conclude(struct overlap *overlap, struct check_result *result,
+                             const struct ledger *ledger)
+{
+    ASSERT(overlap->waiting);
+    overlap->finding.rest = rest_gone_on(overlap->finding.rest, overlap->end_ns);
+    check_fail(result, ledger, &overlap->finding);
+    overlap->waiting = false;
+}
+
+bool overlap_is_free(struct overlap *overlap, struct check_result *result,
+                     const struct ledger *ledger, const struct ledger_claim *first)
+{
+    if (overlap->waiting && overlap->met && overlap->pair.first_order != first->order) {
+        overlap_conclude(overlap, result, ledger);
+    }
+    return !overlap->waiting;
+}
+
+void overlap_begin(struct overlap *overlap, const struct finding *finding, struct lease_pair pair)
+{
+    ASSERT(!overlap->waiting);
+    *overlap = (struct overlap){
+        .waiting = true, .end_ns = pair.since_ns, .pair = pair, .finding = *finding};
+}
+
+void overlap_step(struct overlap *overlap, struct check_result *result, const struct ledger *ledger)
+{
+    if (!overlap->waiting || ledger->now_ns <= overlap->pair.since_ns) {
+        return;
+    }
+    overlap->met = overlap->met || lease_pair_met(ledger, &overlap->pair);
+    if (!overlap->met) {
+        overlap->waiting = false;
+        return;
+    }
+    bool runs = overlap_follow(overlap, ledger);
+    if (!runs || !rest_goes_on(&overlap->finding.rest, ledger->now_ns)) {
+        overlap_conclude(overlap, result, ledger);
+    }
+}
+
+void overlap_finish(struct overlap *overlap, struct check_result *result,
+                    const struct ledger *ledger)
+{
+    if (overlap->waiting && (overlap->met || lease_pair_met(ledger, &overlap->pair))) {
+        (void)overlap_follow(overlap, ledger);
+        overlap_conclude(overlap, result, ledger);
+    }
+    overlap->waiting = false;
 }
 
 const struct ledger_claim *lease_begins(const struct ledger *ledger,
@@ -64,6 +127,8 @@ static struct check_rest rest_of_hold(const struct ledger *ledger, const struct 
         .processes = {claim->process, claim->process},
         .causes = keys_run_out(ledger, claim) > 0 ? CHECK_LATE_TIMES : 0,
         .adds_up = true,
+        .goes_on = renews && keys_run_out(ledger, claim) > 0,
+        .since_ns = ledger->now_ns,
     };
 }
 
@@ -82,6 +147,24 @@ struct check_rest rest_of_promise(const struct ledger *ledger, const struct ledg
         .processes = {claim->process, claim->process},
         .causes = exact ? CHECK_LATE_TIMES : CHECK_LATE_CLOCKS,
     };
+}
+
+bool rest_goes_on(const struct check_rest *rest, int64_t now_ns)
+{
+    return rest->goes_on && now_ns - rest->since_ns < rest->margin_ns;
+}
+
+struct check_rest rest_gone_on(struct check_rest rest, int64_t end_ns)
+{
+    if (!rest.goes_on) {
+        return rest;
+    }
+    int64_t over_ns = end_ns > rest.since_ns ? end_ns - rest.since_ns : 0;
+    rest.margin_ns = over_ns < rest.margin_ns ? over_ns : rest.margin_ns;
+    rest.to_ns = end_ns > rest.to_ns ? end_ns : rest.to_ns;
+    rest.stamped_ns = rest.to_ns;
+    rest.goes_on = false;
+    return rest;
 }
 
 struct check_rest rest_of_overlap(const struct ledger *ledger, const struct ledger_claim *first,
@@ -125,5 +208,8 @@ struct check_rest rest_of_meeting(const struct ledger *ledger, const struct find
     /* Where its promise was to run on, it does not matter how soon it left. */
     bool promised =
         older->until_least_ns != TIME_NEVER && ledger_lease_end_ns(older) > newer->granted_ns;
-    return promised ? rest_of_promise(ledger, older) : rest_of_lateness(ledger, older);
+    struct check_rest rest =
+        promised ? rest_of_promise(ledger, older) : rest_of_lateness(ledger, older);
+    rest.since_ns = newer->granted_ns;
+    return rest;
 }

@@ -96,7 +96,30 @@ struct lease_pair {
 
 struct lease_pair lease_pair_of(const struct ledger *ledger, const struct ledger_claim *first,
                                 const struct ledger_claim *second);
-bool lease_pair_met(const struct ledger *ledger, const struct lease_pair *pair);
+
+/*
+ * Such a pair that is a violation, if it turns out that they overlap. Where it rests on a holder
+ * that was to be told, it waits until that holds the lock no more, or long enough: so much it is
+ * wrong.
+ */
+struct overlap {
+    bool waiting;
+    bool met;       /* time went on, and both leases with it */
+    int64_t end_ns; /* of the first, as far as is known */
+    struct lease_pair pair;
+    struct finding finding;
+};
+
+/* Whether there is room for one more of this first lease; one of another is judged as it stands. */
+bool overlap_is_free(struct overlap *overlap, struct check_result *result,
+                     const struct ledger *ledger, const struct ledger_claim *first);
+void overlap_begin(struct overlap *overlap, const struct finding *finding, struct lease_pair pair);
+
+/* Something happened, and the ledger has it; the history is over. */
+void overlap_step(struct overlap *overlap, struct check_result *result,
+                  const struct ledger *ledger);
+void overlap_finish(struct overlap *overlap, struct check_result *result,
+                    const struct ledger *ledger);
 
 /* The claim whose lease this event makes run, or run again; NULL if it makes none. */
 const struct ledger_claim *lease_begins(const struct ledger *ledger,
@@ -108,6 +131,12 @@ struct check_rest rest_of_overlap(const struct ledger *ledger, const struct ledg
 
 /* What it rests on that a lease runs now. */
 struct check_rest rest_of_promise(const struct ledger *ledger, const struct ledger_claim *claim);
+
+/* Whether a finding is yet to be measured by how long the holder goes on that was to be told. */
+bool rest_goes_on(const struct check_rest *rest, int64_t now_ns);
+
+/* What it rests on when that went on until `end_ns`. */
+struct check_rest rest_gone_on(struct check_rest rest, int64_t end_ns);
 
 /* What it rests on that two clients met, where that was blamed so. */
 struct check_rest rest_of_meeting(const struct ledger *ledger, const struct finding_cast *cast,

@@ -15,9 +15,7 @@ enum exclusion_reason { OVERLAP_PROMISED = 1, OVERLAP_UNTIL_TOLD };
  */
 struct exclusion {
     struct check_result result;
-    bool waiting;
-    struct lease_pair pair;
-    struct finding finding;
+    struct overlap overlap;
 };
 
 static size_t exclusion_bytes(const struct history_header *header)
@@ -41,14 +39,14 @@ static void judge_grant(struct exclusion *exclusion, const struct ledger *ledger
         return;
     }
     const struct ledger_claim *first = ledger_other_holder(ledger, second);
-    if (first == NULL || exclusion->waiting) {
+    if (first == NULL || !overlap_is_free(&exclusion->overlap, &exclusion->result, ledger, first)) {
         return;
     }
     bool promised = first->until_ns != TIME_NEVER;
     int64_t end_ns = first->until_least_ns < second->until_least_ns ? first->until_least_ns
                                                                     : second->until_least_ns;
     struct blamed blamed = blame_overlap(ledger, first, second);
-    exclusion->finding = (struct finding){
+    struct finding finding = {
         .reason = promised ? OVERLAP_PROMISED : OVERLAP_UNTIL_TOLD,
         .evidence = {first->granted_index, second->fresh_index},
         .evidence_count = 2,
@@ -56,25 +54,14 @@ static void judge_grant(struct exclusion *exclusion, const struct ledger *ledger
         .number = {end_ns == TIME_NEVER ? 0 : end_ns - ledger->now_ns, ledger->now_ns},
         .rest = rest_of_overlap(ledger, first, blamed),
     };
-    exclusion->pair = lease_pair_of(ledger, first, second);
-    exclusion->waiting = true;
-}
-
-static void settle(struct exclusion *exclusion, const struct ledger *ledger)
-{
-    if (exclusion->waiting && lease_pair_met(ledger, &exclusion->pair)) {
-        check_fail(&exclusion->result, ledger, &exclusion->finding);
-    }
-    exclusion->waiting = false;
+    overlap_begin(&exclusion->overlap, &finding, lease_pair_of(ledger, first, second));
 }
 
 static void exclusion_step(void *state, const struct ledger *ledger,
                            const struct history_event *event)
 {
     struct exclusion *exclusion = state;
-    if (exclusion->waiting && event->time_ns > exclusion->pair.since_ns) {
-        settle(exclusion, ledger);
-    }
+    overlap_step(&exclusion->overlap, &exclusion->result, ledger);
     const struct ledger_claim *claim = lease_begins(ledger, event);
     if (claim != NULL) {
         judge_grant(exclusion, ledger, claim);
@@ -84,7 +71,7 @@ static void exclusion_step(void *state, const struct ledger *ledger,
 static void exclusion_finish(void *state, const struct ledger *ledger)
 {
     struct exclusion *exclusion = state;
-    settle(exclusion, ledger);
+    overlap_finish(&exclusion->overlap, &exclusion->result, ledger);
     check_conclude(&exclusion->result);
 }
 

@@ -21,9 +21,7 @@ enum linearizable_reason {
  */
 struct linearizable {
     struct check_result result;
-    bool waiting;
-    struct lease_pair pair;
-    struct finding finding;
+    struct overlap overlap;
 };
 
 static size_t linearizable_bytes(const struct history_header *header)
@@ -38,33 +36,24 @@ static void linearizable_init(void *memory, const struct history_header *header)
     memset(memory, 0, sizeof(struct linearizable));
 }
 
-static void settle(struct linearizable *state, const struct ledger *ledger)
-{
-    if (state->waiting && lease_pair_met(ledger, &state->pair)) {
-        check_fail(&state->result, ledger, &state->finding);
-    }
-    state->waiting = false;
-}
-
 /* A core begins: another's must not run. */
 static void core_begins(struct linearizable *state, const struct ledger *ledger,
                         const struct ledger_claim *second)
 {
     const struct ledger_claim *first =
         ledger_running(ledger, second) ? ledger_other_holder(ledger, second) : NULL;
-    if (first == NULL || state->waiting) {
+    if (first == NULL || !overlap_is_free(&state->overlap, &state->result, ledger, first)) {
         return;
     }
     struct blamed blamed = blame_overlap(ledger, first, second);
-    state->finding = (struct finding){
+    struct finding finding = {
         .reason = TWO_HOLD,
         .evidence = {first->granted_index, second->fresh_index},
         .evidence_count = 2,
         .blamed = blamed,
         .rest = rest_of_overlap(ledger, first, blamed),
     };
-    state->pair = lease_pair_of(ledger, first, second);
-    state->waiting = true;
+    overlap_begin(&state->overlap, &finding, lease_pair_of(ledger, first, second));
 }
 
 /* The newest grant of another owner since this one's; NULL if there is none, or it held nothing. */
@@ -105,9 +94,7 @@ static void linearizable_step(void *memory, const struct ledger *ledger,
                               const struct history_event *event)
 {
     struct linearizable *state = memory;
-    if (state->waiting && event->time_ns > state->pair.since_ns) {
-        settle(state, ledger);
-    }
+    overlap_step(&state->overlap, &state->result, ledger);
     bool granted =
         event->kind == HISTORY_OP && event->type == HISTORY_OK && event->f == HISTORY_ACQUIRE;
     bool extended =
@@ -127,7 +114,7 @@ static void linearizable_step(void *memory, const struct ledger *ledger,
 static void linearizable_finish(void *memory, const struct ledger *ledger)
 {
     struct linearizable *state = memory;
-    settle(state, ledger);
+    overlap_finish(&state->overlap, &state->result, ledger);
     check_conclude(&state->result);
 }
 

@@ -1,4 +1,5 @@
 /* section_exclusion.c: were two clients inside the section at once, however late? */
+#include "base/assert.h"
 #include "checker/check.h"
 #include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
@@ -25,6 +26,7 @@ struct section_exclusion {
     struct check_result result;
     bool waiting;
     int32_t first_process;
+    uint32_t first_resource;
     int64_t since_ns;
     uint32_t resource_count;
     struct finding finding;
@@ -56,12 +58,25 @@ static const struct insider *section_other(const struct insiders *insiders,
     return NULL;
 }
 
+/* The first went on until then. */
+static void settle(struct section_exclusion *section, const struct ledger *ledger, int64_t end_ns)
+{
+    ASSERT(section->waiting);
+    section->finding.rest = rest_gone_on(section->finding.rest, end_ns);
+    check_fail(&section->result, ledger, &section->finding);
+    section->waiting = false;
+}
+
 static void section_enter(struct section_exclusion *section, const struct ledger *ledger,
                           const struct history_event *event)
 {
     struct insiders *insiders = &section->resources[event->resource];
     section->result.judged++;
     const struct insider *first = section_other(insiders, ledger, event->process);
+    bool another = section->waiting && first != NULL && section->first_process != first->process;
+    if (another && event->time_ns > section->since_ns) {
+        settle(section, ledger, event->time_ns); /* as it stands */
+    }
     if (first != NULL && !section->waiting) {
         struct finding_cast cast = {first->process, event->process, event->resource};
         struct blamed blamed = blame_meeting(ledger, cast.one, cast.other, cast.resource);
@@ -73,8 +88,13 @@ static void section_enter(struct section_exclusion *section, const struct ledger
             .number = {event->time_ns - first->since_ns, 0},
             .rest = rest_of_meeting(ledger, &cast, blamed),
         };
+        if (section->finding.rest.processes[0] != first->process) {
+            /* The older holder came to the newer one: it went on until now. */
+            section->finding.rest = rest_gone_on(section->finding.rest, event->time_ns);
+        }
         section->waiting = true;
         section->first_process = first->process;
+        section->first_resource = event->resource;
         section->since_ns = event->time_ns;
     }
     if (insiders->count < INSIDERS_MAX) {
@@ -83,9 +103,10 @@ static void section_enter(struct section_exclusion *section, const struct ledger
     }
 }
 
-static void section_leave(struct section_exclusion *section, struct insiders *insiders,
-                          const struct history_event *event)
+static void section_leave(struct section_exclusion *section, const struct ledger *ledger,
+                          uint32_t resource, const struct history_event *event)
 {
+    struct insiders *insiders = &section->resources[resource];
     for (uint32_t i = 0; i < insiders->count; i++) {
         if (insiders->list[i].process == event->process) {
             insiders->list[i] = insiders->list[insiders->count - 1];
@@ -93,17 +114,24 @@ static void section_leave(struct section_exclusion *section, struct insiders *in
             break;
         }
     }
-    if (section->waiting && section->first_process == event->process) {
-        section->waiting = false;
+    bool first = section->waiting && section->first_process == event->process &&
+                 section->first_resource == resource;
+    if (first && event->time_ns > section->since_ns) {
+        settle(section, ledger, event->time_ns);
     }
+    section->waiting = section->waiting && !first;
 }
 
-static void settle(struct section_exclusion *section, const struct ledger *ledger)
+/* Whether the first may yet go on for longer, which its violation is to be measured by; until when
+ * it did if not. */
+static bool section_goes_on(const struct section_exclusion *section, const struct ledger *ledger,
+                            int64_t *end_ns)
 {
-    if (section->waiting) {
-        check_fail(&section->result, ledger, &section->finding);
-        section->waiting = false;
-    }
+    const struct ledger_claim *claim =
+        ledger_grant(ledger, section->first_process, section->first_resource);
+    int64_t over_ns = claim != NULL ? ledger_lease_end_ns(claim) : ledger->now_ns;
+    *end_ns = over_ns < ledger->now_ns ? over_ns : ledger->now_ns;
+    return over_ns > ledger->now_ns && rest_goes_on(&section->finding.rest, ledger->now_ns);
 }
 
 static void section_step(void *state, const struct ledger *ledger,
@@ -111,20 +139,23 @@ static void section_step(void *state, const struct ledger *ledger,
 {
     struct section_exclusion *section = state;
     if (section->waiting && event->time_ns > section->since_ns) {
-        settle(section, ledger);
+        int64_t end_ns = 0;
+        if (!section_goes_on(section, ledger, &end_ns)) {
+            settle(section, ledger, end_ns);
+        }
     }
     if (event->kind == HISTORY_SECTION && event->resource < section->resource_count) {
         if (event->f == HISTORY_ENTER) {
             section_enter(section, ledger, event);
         } else {
-            section_leave(section, &section->resources[event->resource], event);
+            section_leave(section, ledger, event->resource, event);
         }
         return;
     }
     if (event->kind == HISTORY_CLIENT && event->f == HISTORY_CLIENT_KILLED) {
         /* Its section ends with it, wherever that was. */
         for (uint32_t i = 0; i < section->resource_count; i++) {
-            section_leave(section, &section->resources[i], event);
+            section_leave(section, ledger, i, event);
         }
     }
 }
@@ -132,7 +163,11 @@ static void section_step(void *state, const struct ledger *ledger,
 static void section_finish(void *state, const struct ledger *ledger)
 {
     struct section_exclusion *section = state;
-    settle(section, ledger);
+    if (section->waiting) {
+        int64_t end_ns = 0;
+        (void)section_goes_on(section, ledger, &end_ns);
+        settle(section, ledger, end_ns);
+    }
     check_conclude(&section->result);
 }
 

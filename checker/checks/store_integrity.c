@@ -84,7 +84,7 @@ static void store_violated(struct store_integrity *store, const struct ledger *l
     };
     if (other != NULL) {
         struct finding_cast cast = {other->process, event->process, event->resource};
-        finding.rest = rest_of_meeting(ledger, &cast, finding.blamed);
+        finding.rest = rest_gone_on(rest_of_meeting(ledger, &cast, finding.blamed), event->time_ns);
         finding.evidence[finding.evidence_count++] = other->index;
     }
     check_fail(&store->result, ledger, &finding);

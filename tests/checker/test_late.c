@@ -169,6 +169,76 @@ Test(late, lock_that_says_that_it_renews_has_to)
     assert_late(judge_lines("exclusion", OUTLASTED("'renew'", STOOD_STILL(900, "loop", 600))), 600);
 }
 
+/* Client 1 renews by itself, and could not; it is told so by its lock, behind its keys' end. */
+#define RAN_OUT_AT_1005                                                                            \
+    ENDED(1005, 1, "expired", "a", "ttl")                                                          \
+    ENDED(1005, 2, "expired", "a", "ttl")                                                          \
+    ENDED(1005, 3, "expired", "a", "ttl")
+#define WATCHDOG                                                                                   \
+    DECLARING("'renew','notice'")                                                                  \
+    ASK(1, 1)                                                                                      \
+    SET3(5, 1, "a", 1005)                                                                          \
+    GRANT_OPEN(10, 1, "a")                                                                         \
+    ENTER(11, 1)                                                                                   \
+    ASK(900, 2) RAN_OUT_AT_1005 SET3(1006, 2, "b", 2006) GRANT_OPEN(1007, 2, "b") ENTER(1008, 2)
+#define OUT_OF_2    LEAVE(1009, 2) FREE(1010, 2) DELETED3(1011, 2, "b") FREED(1012, 2)
+#define MEETINGS(X) X("exclusion") X("linearizable") X("section_exclusion")
+
+/* Its process had stood still for longer than its notice was late. */
+Test(late, notice_that_came_late_by_less_than_its_process_stood_still_blames_nobody)
+{
+#define TOLD_AT_1012(late) WATCHDOG late LOST(1012, 1) LEAVE(1012, 1) RUN_ENDS(2000)
+#define IS_DOUBTED(check)                                                                          \
+    assert_late(judge_lines(check, TOLD_AT_1012(STOOD_STILL_OF(1011, 1, 42))), 42);                \
+    assert_late(judge_lines(check, TOLD_AT_1012("") STOOD_STILL_OF(2001, 1, 1500)), 1500);         \
+    assert_fails(judge_lines(check, TOLD_AT_1012("")), BLAME_LIBRARY, ASSUMPTION_NONE);            \
+    assert_fails(judge_lines(check, TOLD_AT_1012(STOOD_STILL_OF(1011, 1, 3))), BLAME_LIBRARY,      \
+                 ASSUMPTION_NONE);                                                                 \
+    assert_fails(judge_lines(check, TOLD_AT_1012(STOOD_STILL_OF(1011, 2, 42))), BLAME_LIBRARY,     \
+                 ASSUMPTION_NONE);
+    MEETINGS(IS_DOUBTED)
+}
+
+/* However soon the second is done: the first went on for long. */
+Test(late, notice_that_came_much_later_than_its_process_stood_still_is_the_locks)
+{
+#define TOLD_AT_1300(late) WATCHDOG late LOST(1300, 1) LEAVE(1300, 1) RUN_ENDS(2000)
+#define IS_SURE(check)                                                                             \
+    assert_fails(judge_lines(check, TOLD_AT_1300(STOOD_STILL_OF(1011, 1, 42))), BLAME_LIBRARY,     \
+                 ASSUMPTION_NONE);                                                                 \
+    assert_fails(judge_lines(check, TOLD_AT_1300(OUT_OF_2 STOOD_STILL_OF(1100, 1, 42))),           \
+                 BLAME_LIBRARY, ASSUMPTION_NONE);                                                  \
+    assert_fails(judge_lines(check, TOLD_AT_1300("") STOOD_STILL_OF(2001, 1, 42)), BLAME_LIBRARY,  \
+                 ASSUMPTION_NONE);                                                                 \
+    assert_fails(judge_lines(check, WATCHDOG STOOD_STILL_OF(1011, 1, 42) RUN_ENDS(2000)),          \
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+    MEETINGS(IS_SURE)
+}
+
+/* What one holder is excused for excuses no other. */
+Test(late, holder_that_was_told_late_hides_no_other_violation)
+{
+#define IS_COUNTED(check)                                                                          \
+    do {                                                                                           \
+        struct check_result result =                                                               \
+            judge_lines(check, WATCHDOG STOOD_STILL_OF(1010, 1, 42) LOST(1012, 1) LEAVE(1012, 1)   \
+                                   ASK(1020, 1) SET3(1021, 1, "c", 2021) GRANT_OPEN(1022, 1, "c")  \
+                                       ENTER(1023, 1) RUN_ENDS(1900));                             \
+        assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);                                      \
+        cr_assert_eq(result.violations, (uint64_t)1);                                              \
+    } while (0);
+    MEETINGS(IS_COUNTED)
+}
+
+/* What was written behind the other's grant: as late as that. */
+Test(late, write_that_came_late_by_less_than_its_process_stood_still_blames_nobody)
+{
+#define WROTE_AT(ms, late) WATCHDOG WRITE(1009, 2, 0, 1) late WRITE(ms, 1, 0, 2) RUN_ENDS(2000)
+    assert_late(judge_lines("store_integrity", WROTE_AT(1012, STOOD_STILL_OF(1011, 1, 42))), 42);
+    assert_fails(judge_lines("store_integrity", WROTE_AT(1300, STOOD_STILL_OF(1011, 1, 42))),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
 Test(late, keys_that_went_before_their_ttl_are_the_locks)
 {
     assert_fails(judge_lines("exclusion",
