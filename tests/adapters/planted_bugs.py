@@ -103,7 +103,7 @@ BUGS = {
     "unit-timeout-in-seconds": ("The node timeout is a thousand times too long.", "many-minority-frozen", "fault_tolerance"),
     "unit-retry-in-seconds": ("The delay between attempts is a thousand times too long.", "many-frozen-asked", "fault_tolerance"),
     # ---- names of keys
-    "key-one-for-all-resources": ("All resources share one key.", "many-several-names", "result_truth"),
+    "key-one-for-all-resources": ("All resources share one key.", "many-names-apart", "fault_tolerance"),
     "key-with-client": ("The key's name holds the client's number.", "many-crowd", "result_truth"),
     "key-with-attempt": ("The key's name holds the attempt's number.", "many-crowd", "result_truth"),
     "key-other-for-release": ("A release names another key.", "many-crowd", "result_truth"),

@@ -16,7 +16,7 @@ BUGS = {
     "release-nothing": ("A release says ok and sends nothing.", "one-contention", "result_truth"),
     "release-always-ok": ("A release says ok also where nobody answered.", "one-release-refused", "result_truth"),
     "give-all-at-once": ("The first release of several frees it.", "one-again", "result_truth"),
-    "key-one-for-all": ("All resources share one hash.", "one-several-names", "result_truth"),
+    "key-one-for-all": ("All resources share one hash.", "one-names-apart", "fault_tolerance"),
     "keep-creates": ("An extension counts itself into a hash that is gone.", "one-extend-after-expiry", "result_truth"),
     "keep-always-ok": ("An extension says ok whatever came.", "one-extend-after-expiry", "result_truth"),
     "take-moves-no-end": ("Acquiring again does not begin a new ttl.", "one-again-later", "ttl_truth"),
