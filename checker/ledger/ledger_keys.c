@@ -4,18 +4,18 @@
 #include "base/assert.h"
 #include "checker/ledger/ledger_claims.h"
 
-/* A set that arrives when its acquire is over belongs to a grant that still stands, or to nothing.
- */
+/* A set that arrives when its acquire is over belongs to a grant that still stands, also where the
+ * holder asks for more meanwhile, or to nothing. */
 static uint8_t set_outcome(const struct ledger_process *process, const struct ledger_claim *claim)
 {
     if (claim->state == CLAIM_UNKNOWN) {
         return CLAIM_UNKNOWN;
     }
-    if (process->open && process->open_f == HISTORY_ACQUIRE) {
-        return CLAIM_ASKED;
+    if (claim->state == CLAIM_GRANTED && claim->over == OVER_NOT) {
+        return CLAIM_GRANTED;
     }
-    bool stands = claim->state == CLAIM_GRANTED && claim->over == OVER_NOT;
-    return stands ? CLAIM_GRANTED : CLAIM_REFUSED;
+    bool asks = process->open && process->open_f == HISTORY_ACQUIRE;
+    return asks ? CLAIM_ASKED : CLAIM_REFUSED;
 }
 
 /* Whether a set begins a claim anew: it is for another acquire than the claim was made for. */

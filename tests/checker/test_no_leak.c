@@ -112,6 +112,17 @@ Test(no_leak, pause_of_a_client_before_it_asks_excuses_nothing)
                    VERDICT_FAIL);
 }
 
+/* The holder asks once more for what it holds and is refused; the last set of its grant was slow.
+ */
+Test(no_leak, set_of_a_grant_that_stands_is_not_of_the_acquire_that_is_refused_meanwhile)
+{
+#define ASKED_AGAIN(v)                                                                             \
+    HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990) ASK(12, 1)                       \
+        SET(15, 4, 1, v, 1015) REFUSE(30, 1) ENDED(1015, 4, "expired", v, "ttl") RUN_ENDS(2000)
+    assert_verdict(judge_lines("no_leak", ASKED_AGAIN("a")), VERDICT_PASS);
+    assert_fails(judge_lines("no_leak", ASKED_AGAIN("b")), BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
 #define RELEASED_AT_20                                                                             \
     ASK(1, 1)                                                                                      \
     SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990) FREE(20, 1) DELETED3(22, 1, "a") FREED(25, 1)
