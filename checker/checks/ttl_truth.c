@@ -10,7 +10,6 @@ enum ttl_reason {
     TTL_SHORTER = 1, /* number[0]: the ttl of the key; number[1]: the ttl that was asked */
     TTL_LONGER,
     TTL_NONE, /* the key never expires */
-    TTL_OLD,  /* it was granted again; number[0]: what was left when that was asked, ... */
 };
 
 /*
@@ -71,21 +70,6 @@ static uint8_t ttl_wrong(int64_t ttl_ns, int64_t asked_ns, bool extended)
     return ttl_ns > most_ns + off_ns && !rounded ? TTL_LONGER : 0;
 }
 
-/* Of what may be acquired again the ttl begins anew with every grant, unless the lock says until
- * when it holds, or renews it. What was in the way of its command is no fault of the lock. */
-static bool ttl_is_old(const struct ledger *ledger, const struct ledger_claim *claim, int32_t node)
-{
-    const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
-    const struct ledger_process *process = ledger_process(ledger, claim->process);
-    int64_t off_ns = ledger->ttl_ns / TTL_OFF_PARTS;
-    off_ns = off_ns > TTL_OFF_NS ? off_ns : TTL_OFF_NS;
-    return ledger_declares(ledger, DECLARES_REENTRANT) &&
-           !ledger_declares(ledger, DECLARES_RENEW) && !ledger->promises &&
-           key->kept_index < process->open_index && key->until_ns > 0 &&
-           key->until_ns < process->open_ns + ledger->ttl_ns - off_ns &&
-           !ledger_touched(ledger, claim->process, node, process->open_ns, ledger->now_ns);
-}
-
 static void ttl_judge(struct ttl_truth *truth, const struct ledger *ledger,
                       const struct ledger_claim *claim, bool extended)
 {
@@ -98,18 +82,16 @@ static void ttl_judge(struct ttl_truth *truth, const struct ledger *ledger,
         /* One that no extension reached has the ttl that it was set with. */
         bool reached = key->kept_index > key->set_index;
         uint8_t reason = ttl_wrong(key->ttl_ns, ledger->ttl_ns, extended && reached);
-        bool old = reason == 0 && !extended && ttl_is_old(ledger, claim, node);
         truth->result.judged++;
-        if (reason == 0 && !old) {
+        if (reason == 0) {
             continue;
         }
-        int64_t asked_ns = ledger_process(ledger, claim->process)->open_ns;
         struct finding finding = {
-            .reason = old ? (uint8_t)TTL_OLD : reason,
+            .reason = reason,
             .evidence = {key->kept_index, ledger->last_index},
             .evidence_count = 2,
             .blamed = blamed_library(),
-            .number = {old ? key->until_ns - asked_ns : key->ttl_ns, ledger->ttl_ns},
+            .number = {key->ttl_ns, ledger->ttl_ns},
             .rest = rest_of_keys(ledger, key->set_ns),
         };
         finding.rest.causes |= CHECK_LATE_CLOCKS;
@@ -145,9 +127,6 @@ static void say_ttl(const struct telling *telling)
     text_add(text, " by a key on node %" PRId32 " that ", set->node + 1);
     if (telling->result->reason == TTL_NONE) {
         text_add(text, "never expires");
-    } else if (telling->result->reason == TTL_OLD) {
-        text_add(text, "was given no more time, of which it had ");
-        put_length(text, telling->result->number[0]);
     } else {
         text_add(text, "was given ");
         put_length(text, telling->result->number[0]);
@@ -162,7 +141,6 @@ static void effect_ttl(const struct telling *telling)
         [TTL_SHORTER] = "keys were given a shorter ttl than was asked",
         [TTL_LONGER] = "keys were given a longer ttl than was asked",
         [TTL_NONE] = "a key of a grant never expires",
-        [TTL_OLD] = "a key was given no more time when it was acquired again",
     };
     text_add(telling->text, "%s", words[telling->result->reason]);
 }
@@ -183,5 +161,5 @@ const struct check check_ttl_truth = {
     .over = "another ttl",
     .part = PART_LOCK,
     .weight = 1,
-    .explains = 1 << TTL_SHORTER | 1 << TTL_LONGER | 1 << TTL_NONE | 1 << TTL_OLD,
+    .explains = 1 << TTL_SHORTER | 1 << TTL_LONGER | 1 << TTL_NONE,
 };

@@ -19,7 +19,6 @@ BUGS = {
     "key-one-for-all": ("All resources share one hash.", "one-names-apart", "fault_tolerance"),
     "keep-creates": ("An extension counts itself into a hash that is gone.", "one-extend-after-expiry", "result_truth"),
     "keep-always-ok": ("An extension says ok whatever came.", "one-extend-after-expiry", "result_truth"),
-    "take-moves-no-end": ("Acquiring again does not begin a new ttl.", "one-again-later", "ttl_truth"),
     "timeout-grants": ("No answer in time counts as a grant.", "one-held-requests", "result_truth"),
 }
 
@@ -31,4 +30,9 @@ UNSEEN = {
 }
 
 # Not caught yet, though it could be.
-MISSED = {}
+MISSED = {
+    "take-moves-no-end": (
+        "Acquiring again does not begin a new ttl.",
+        "it promises no end, and nothing says that an acquire of what is held begins one",
+    ),
+}

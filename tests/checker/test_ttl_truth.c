@@ -104,30 +104,3 @@ Test(ttl_truth, unknown_ttl_is_not_judged)
                                    SET_TTL(5, 1, 1, "a", 20) GRANT(10, 1, "a", 900)),
                    VERDICT_SKIPPED);
 }
-
-/* It says neither until when it holds nor that it renews: with every grant a ttl begins. */
-Test(ttl_truth, key_of_what_is_acquired_again_that_is_given_no_more_time_fails)
-{
-#define NESTS(words, promises)                                                                     \
-    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
-    "'bound':500000000,'faults':2,'declared':true,'promises_validity':" promises                   \
-    ",'declares':[" words "]}\n"
-#define AGAIN(header, meanwhile)                                                                   \
-    header ASK(1, 1) SET3(5, 1, "a", 1005) GRANT_OPEN(10, 1, "a") ASK(500, 1)                      \
-        meanwhile GRANT_OPEN(510, 1, "a")
-#define MORE(n) ON(502, n, "extended") ",'process':1,'value':'a','owner':'a','until':1502000000}\n"
-#define NESTED  NESTS("'reentrant'", "false")
-    static const char old[] = AGAIN(NESTED, "");
-    assert_fails(judge_lines("ttl_truth", old), BLAME_LIBRARY, ASSUMPTION_NONE);
-    cr_assert_str_eq(headline("ttl_truth", old),
-                     "ttl_truth: client 1 was granted r0 at 510 ms by a key on node 1 that was "
-                     "given no more time, of which it had 505 ms; the ttl that was asked is 1 s");
-    assert_verdict(judge_lines("ttl_truth", AGAIN(NESTED, MORE(1) MORE(2) MORE(3))), VERDICT_PASS);
-    assert_verdict(
-        judge_lines("ttl_truth", AGAIN(NESTED, FAULT_OF_CLIENT(501, 1, "partition", "start", 1))),
-        VERDICT_PASS);
-    assert_verdict(judge_lines("ttl_truth", AGAIN(NESTS("'reentrant','renew'", "false"), "")),
-                   VERDICT_PASS);
-    assert_verdict(judge_lines("ttl_truth", AGAIN(NESTS("'reentrant'", "true"), "")), VERDICT_PASS);
-    assert_verdict(judge_lines("ttl_truth", AGAIN(NESTS("", "false"), "")), VERDICT_PASS);
-}

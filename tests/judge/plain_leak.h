@@ -225,22 +225,6 @@ static inline bool plain_ttl_false(const struct plain_history *h, const struct h
     return longer || ttl_ns < asked_ns - slack_ns;
 }
 
-/* "Of a re-entrant lock that neither promises an end nor renews, one that was given no ttl since
- * the acquire was asked, and had less left then than that asks for, and no fault was in its way."
- */
-static inline bool plain_ttl_old(const struct plain_history *h, size_t from, size_t granted)
-{
-    const struct history_header *header = h->header;
-    const struct history_event *e = &h->events[from];
-    size_t asked = plain_invoke_of(h, granted);
-    int64_t slack_ns = header->ttl_ns / 100 > 3000000 ? header->ttl_ns / 100 : 3000000;
-    bool nests = header->declared && (header->declares >> DECLARES_REENTRANT & 1) != 0 &&
-                 (header->declares >> DECLARES_RENEW & 1) == 0;
-    return nests && !header->promises_validity && from < asked && e->until_ns > 0 &&
-           e->until_ns < h->events[asked].time_ns + header->ttl_ns - slack_ns &&
-           !plain_excused(h, h->events[granted].process, e->node, asked, granted);
-}
-
 /* `ttl_truth`: "a key of a grant, when it is granted or extended, whose ttl is shorter or longer
  * than the one that was asked, or that never expires". */
 static inline enum plain plain_ttl_truth(const struct plain_history *h)
@@ -261,8 +245,7 @@ static inline enum plain plain_ttl_truth(const struct plain_history *h)
                 continue;
             }
             verdict = PLAIN_PASS;
-            if (plain_ttl_false(h, &h->events[from], !plain_granted(e)) ||
-                (plain_granted(e) && plain_ttl_old(h, from, i))) {
+            if (plain_ttl_false(h, &h->events[from], !plain_granted(e))) {
                 return PLAIN_FAIL;
             }
         }
