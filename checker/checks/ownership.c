@@ -23,6 +23,18 @@ static void ownership_init(void *state, const struct history_header *header)
     memset(state, 0, sizeof(struct ownership));
 }
 
+/* Threads share their connections: whose of one program a command is gets guessed, and one that
+ * names the value of the key is its setter's, whatever was guessed of either. */
+static bool is_guessed(const struct ledger *ledger, const struct ledger_key *key,
+                       const struct history_event *event)
+{
+    uint32_t named = HISTORY_HAS_VALUE | HISTORY_HAS_OWNER;
+    return ledger->threads > 1 &&
+           key->process / ledger->threads == event->process / ledger->threads &&
+           (event->flags & named) == named &&
+           memcmp(&event->value, &event->owner, sizeof event->value) == 0;
+}
+
 /* The recorder's word, unless both who set the key and who sent the command are known. */
 static bool is_foreign(const struct ledger *ledger, const struct ledger_key *key,
                        const struct history_event *event)
@@ -31,7 +43,8 @@ static bool is_foreign(const struct ledger *ledger, const struct ledger_key *key
                         ((event->flags & HISTORY_HAS_OWNER) == 0 ||
                          memcmp(&key->value, &event->owner, sizeof key->value) == 0);
     if (set_is_known && event->process != HISTORY_NOBODY) {
-        return !ledger_same_owner(ledger, key->process, event->process);
+        return !ledger_same_owner(ledger, key->process, event->process) &&
+               !is_guessed(ledger, key, event);
     }
     if ((event->flags & HISTORY_HAS_VALUE) != 0 && (event->flags & HISTORY_HAS_OWNER) != 0) {
         return memcmp(&event->value, &event->owner, sizeof event->value) != 0;

@@ -69,3 +69,17 @@ Test(ownership, client_that_overwrites_its_own_key_accuses_nobody)
     assert_verdict(judge_lines("ownership", OVERWRITES(1)), VERDICT_PASS);
     assert_fails(judge_lines("ownership", OVERWRITES(2)), BLAME_LIBRARY, ASSUMPTION_NONE);
 }
+
+/* Clients 1 and 2 are threads of one program, 3 and 4 of another. */
+Test(ownership, of_threads_that_share_connections_the_value_tells_whose_a_command_is)
+{
+#define THREADS                                                                                    \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':4,'threads':2,"                  \
+    "'ttl':1000000000,'bound':500000000,'declared':true,'owner':'object'}\n"
+#define SET_BY_1 THREADS ASK(1, 1) SET(5, 1, 1, "a", 1005)
+    assert_verdict(judge_lines("ownership", SET_BY_1 DELETED(9, 1, 2, "a")), VERDICT_PASS);
+    assert_fails(judge_lines("ownership", SET_BY_1 DELETED_BLINDLY(9, 1, 2, "a")), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_fails(judge_lines("ownership", SET_BY_1 DELETED(9, 1, 3, "a")), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+}

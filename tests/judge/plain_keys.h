@@ -36,6 +36,13 @@ static inline int32_t plain_setter(const struct plain_history *h, size_t before,
     return setter;
 }
 
+/* "Of threads of one program, a command that names the value of the key is no other's." */
+static inline bool plain_same_program(const struct plain_history *h, int32_t one, int32_t other)
+{
+    int32_t threads = h->header->thread_count;
+    return threads > 1 && one / threads == other / threads;
+}
+
 /* `ownership`: "a command deleted, extended or overwrote a key that another client had set. Where
  * the client that set it is unknown, the value that the command named decides." */
 static inline enum plain plain_ownership(const struct plain_history *h)
@@ -51,8 +58,10 @@ static inline enum plain plain_ownership(const struct plain_history *h)
         verdict = plain_worse(verdict, PLAIN_PASS);
         int32_t setter = plain_setter(h, i, &e->owner);
         bool named = (e->flags & HISTORY_HAS_VALUE) != 0 && !plain_same(&e->value, &e->owner);
-        if (setter == HISTORY_NOBODY || e->process == HISTORY_NOBODY ? named
-                                                                     : setter != e->process) {
+        bool known = setter != HISTORY_NOBODY && e->process != HISTORY_NOBODY;
+        bool guessed = known && !named && (e->flags & HISTORY_HAS_VALUE) != 0 &&
+                       plain_same_program(h, setter, e->process);
+        if (known ? setter != e->process && !guessed : named) {
             return PLAIN_FAIL;
         }
     }
