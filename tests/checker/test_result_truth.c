@@ -197,6 +197,14 @@ Test(result_truth, not_held_is_honest_of_what_was_given_back_before)
                    VERDICT_FAIL);
 }
 
+/* A holder that is careful tells of the loss before the key runs out. */
+Test(result_truth, not_held_is_honest_of_what_was_told_lost_before)
+{
+    assert_verdict(judge_lines("result_truth",
+                               HEADER CLIENT_1_HOLDS LOST(40, 1) FREE(50, 1) RELEASE_FAILS(55, 1)),
+                   VERDICT_PASS);
+}
+
 Test(result_truth, release_told_done_by_a_majority_that_had_no_key_fails)
 {
 #define GONE(header)                                                                               \

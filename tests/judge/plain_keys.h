@@ -315,15 +315,18 @@ static inline bool plain_kept_to_its_ttl(const struct plain_history *h, size_t r
     return false;
 }
 
-/* "The first release of this grant": was an earlier one answered, up to event `last`? */
+/* "The first release of this grant", of which no loss was told: was an earlier one answered, or a
+ * loss told, up to event `last`? */
 static inline bool plain_released_before(const struct plain_history *h, size_t grant, size_t last)
 {
     const struct history_event *e = &h->events[last];
     for (size_t i = grant + 1; i < last; i++) {
         const struct history_event *other = &h->events[i];
-        if (other->kind == HISTORY_OP && other->f == HISTORY_RELEASE &&
-            other->type != HISTORY_INVOKE && other->process == e->process &&
-            other->resource == e->resource) {
+        bool released = other->kind == HISTORY_OP && other->f == HISTORY_RELEASE &&
+                        other->type != HISTORY_INVOKE;
+        bool told = other->kind == HISTORY_NOTICE && other->f == HISTORY_LOST &&
+                    i < plain_invoke_of(h, last);
+        if ((released || told) && other->process == e->process && other->resource == e->resource) {
             return true;
         }
     }
