@@ -136,7 +136,6 @@ struct result crate_write(const char *folder, const char *path, struct text *why
         result = put_all(stream, folder, &loaded, why);
         if (result_failed(result)) {
             history_stream_close(stream);
-            (void)unlink(path);
         } else {
             result = history_stream_finish(stream, why);
         }

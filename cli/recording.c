@@ -217,10 +217,7 @@ struct result recording_write(const struct recording *recording, const char *pat
         result = history_writer_event(writer, &recording->events[i], why);
     }
     if (result_failed(result)) {
-        char memory[WHY_BYTES];
-        struct text second = text_over(memory, sizeof memory);
-        result_ignore(history_writer_close(writer, &second),
-                      "the first failure is the one to tell");
+        history_writer_drop(writer);
         return result;
     }
     return history_writer_close(writer, why);

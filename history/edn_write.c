@@ -118,6 +118,21 @@ static struct result sink_put(struct sink *sink, const struct history_event *eve
     return history_stream_write(sink->stream, line.data, line.length, why);
 }
 
+static struct result sink_close(struct sink *sink, struct text *why)
+{
+    return sink->writer != NULL ? history_writer_close(sink->writer, why)
+                                : history_stream_finish(sink->stream, why);
+}
+
+static void sink_drop(struct sink *sink)
+{
+    if (sink->writer != NULL) {
+        history_writer_drop(sink->writer);
+    } else if (sink->stream != NULL) {
+        history_stream_close(sink->stream);
+    }
+}
+
 static struct result pump(struct history_reader *reader, struct sink *sink, struct text *why)
 {
     struct history_event event;
@@ -144,13 +159,9 @@ struct result history_convert(const char *from, const struct history_reader_opti
         result = pump(reader, &sink, why);
     }
     history_reader_close(reader);
-    if (sink.writer != NULL) {
-        struct result closed = history_writer_close(sink.writer, why);
-        return result_failed(result) ? result : closed;
-    }
-    if (result_failed(result) && sink.stream != NULL) {
-        history_stream_close(sink.stream);
+    if (result_failed(result)) {
+        sink_drop(&sink);
         return result;
     }
-    return sink.stream == NULL ? result : history_stream_finish(sink.stream, why);
+    return sink_close(&sink, why);
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -20,6 +21,7 @@ struct history_stream {
     ZSTD_CCtx *packing;   /* NULL: plain */
     bool cut;             /* a compressed file ended in the middle of a frame */
     bool in_frame;        /* bytes of a compressed frame are still to come */
+    bool is_half;         /* writing: created, and not ended whole */
     size_t begin;         /* reading: block[begin..end) is not used yet */
     size_t end;           /* writing: block[0..end) is not written yet */
     char block[BLOCK_BYTES];
@@ -161,6 +163,7 @@ static struct result stream_create(struct history_stream *stream, struct text *w
     if (stream->file < 0) {
         return stream_refused(stream, "create", why);
     }
+    stream->is_half = !stdout_meant;
     if (!packed) {
         return RESULT_OK;
     }
@@ -254,12 +257,17 @@ struct result history_stream_finish(struct history_stream *stream, struct text *
     if (file > STDERR_FILENO && close(file) != 0 && !result_failed(ended)) {
         ended = stream_refused(stream, "write", why);
     }
+    stream->is_half = stream->is_half && result_failed(ended);
     history_stream_close(stream);
     return ended;
 }
 
 void history_stream_close(struct history_stream *stream)
 {
+    struct stat info;
+    if (stream->is_half && lstat(stream->path, &info) == 0 && S_ISREG(info.st_mode)) {
+        (void)unlink(stream->path); /* half a file is none */
+    }
     if (stream->file > STDERR_FILENO) {
         (void)close(stream->file);
     }

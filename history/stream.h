@@ -30,10 +30,11 @@ MUST_USE struct result history_stream_create(const char *path, struct history_st
 MUST_USE struct result history_stream_write(struct history_stream *stream, const char *data,
                                             size_t bytes, struct text *why);
 
-/* End a file that is written: flushes, and reports a full disk. Gives the memory back always. */
+/* End a file that is written: flushes, and reports a full disk; then half the file is taken away.
+ * Gives the memory back always. */
 MUST_USE struct result history_stream_finish(struct history_stream *stream, struct text *why);
 
-/* End a file that is read, or drop one that is written. */
+/* End a file that is read, or drop one that is written: what is there of it is taken away. */
 void history_stream_close(struct history_stream *stream);
 
 #endif

@@ -364,6 +364,12 @@ struct result history_writer_event(struct history_writer *writer, const struct h
     return history_stream_write(writer->stream, line, event_line(event, line), why);
 }
 
+void history_writer_drop(struct history_writer *writer)
+{
+    history_stream_close(writer->stream);
+    memory_release(writer);
+}
+
 struct result history_writer_close(struct history_writer *writer, struct text *why)
 {
     struct result finished = history_stream_finish(writer->stream, why);

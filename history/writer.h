@@ -21,8 +21,10 @@ MUST_USE struct result history_writer_open(const char *path, const struct histor
                                            struct history_writer **writer, struct text *why);
 MUST_USE struct result history_writer_event(struct history_writer *writer,
                                             const struct history_event *event, struct text *why);
-/* Ends the writer in every case; on failure the file is incomplete and `why` says so. */
+/* Ends the writer in every case; on failure there is no file, and `why` says so. */
 MUST_USE struct result history_writer_close(struct history_writer *writer, struct text *why);
+/* Ends it for another reason than its own: what is there of the file is taken away. */
+void history_writer_drop(struct history_writer *writer);
 
 /* One line, with its newline: what the writer writes, and what hashes are made of. */
 void history_header_print(const struct history_header *header, struct text *text);

@@ -4,13 +4,14 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "base/duration.h"
+#include "history/stream.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { COPY_BYTES = 1 << 16 };
+enum { COPY_BYTES = 1 << 16, ORDER_LINE_BYTES = 32 };
 
 /* A file that can be read again. */
 struct source {
@@ -219,25 +220,31 @@ struct result linear_check_file(const char *path, const struct history_reader_op
     return result;
 }
 
-static struct result write_order(const struct linear *linear, const char *order_path,
-                                 struct text *why)
+static struct result put_order(const struct linear *linear, struct history_stream *stream,
+                               struct text *why)
 {
-    FILE *file = fopen(order_path, "w");
-    if (file == NULL) {
-        text_add(why, "%s: %s", order_path, strerror(errno));
-        return result_error(ERROR_IO);
-    }
     const uint64_t *invokes = NULL;
     size_t count = linear_order(linear, &invokes);
     for (size_t i = 0; i < count; i++) {
-        fprintf(file, "%llu\n", (unsigned long long)invokes[i]);
-    }
-    bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed) {
-        text_add(why, "%s: %s", order_path, strerror(errno));
-        return result_error(ERROR_IO);
+        char memory[ORDER_LINE_BYTES];
+        struct text line = text_over(memory, sizeof memory);
+        text_add(&line, "%llu\n", (unsigned long long)invokes[i]);
+        TRY(history_stream_write(stream, line.data, line.length, why));
     }
     return RESULT_OK;
+}
+
+static struct result write_order(const struct linear *linear, const char *order_path,
+                                 struct text *why)
+{
+    struct history_stream *stream = NULL;
+    TRY(history_stream_create(order_path, &stream, why));
+    struct result result = put_order(linear, stream, why);
+    if (result_failed(result)) {
+        history_stream_close(stream);
+        return result;
+    }
+    return history_stream_finish(stream, why);
 }
 
 struct result linear_order_file(const char *path, const struct history_reader_options *readers,

@@ -4,10 +4,7 @@
 #include "base/assert.h"
 #include "base/version.h"
 #include "harness/sim/sim.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
+#include "history/stream.h"
 
 static uint32_t bundle_lines(const char *lines)
 {
@@ -49,17 +46,21 @@ struct result bundle_write(const char *path, const struct bundle *bundle, struct
     struct text body = text_over(body_memory, sizeof body_memory);
     bundle_print(bundle, &head);
     scenario_print(&bundle->plan.scenario, &body);
+    text_add(&head, "scenario %s %zu\n", bundle->plan.scenario.name, body.length);
+    text_add(&body, "end\n");
     ASSERT(!head.cut);
     ASSERT(!body.cut);
-    FILE *file = fopen(path, "we");
-    bool written = file != NULL && fprintf(file, "%sscenario %s %zu\n%send\n", head.data,
-                                           bundle->plan.scenario.name, body.length, body.data) > 0;
-    written = file != NULL && fclose(file) == 0 && written;
-    if (!written) {
-        text_add(why, "%s: %s; the bundle was not written", path, strerror(errno));
-        return result_error(ERROR_IO);
+    struct history_stream *stream = NULL;
+    TRY(history_stream_create(path, &stream, why));
+    struct result result = history_stream_write(stream, head.data, head.length, why);
+    if (!result_failed(result)) {
+        result = history_stream_write(stream, body.data, body.length, why);
     }
-    return RESULT_OK;
+    if (result_failed(result)) {
+        history_stream_close(stream);
+        return result;
+    }
+    return history_stream_finish(stream, why);
 }
 
 struct result bundle_replay(const struct bundle *bundle, struct recorder *next, struct trace *now,

@@ -2,6 +2,8 @@
 """`picklock bundle` and `picklock replay` of what it packs: whole, elsewhere, damaged, hostile.  usage: bundle.py PICKLOCK"""
 import io
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tarfile
@@ -101,6 +103,33 @@ class Bundle(unittest.TestCase):
         self.assertEqual(both.returncode, 4)
         self.assertIn("name one of them", both.stderr)
         self.assertEqual(self.run_in(self.folder, "bundle", "out/single-server/1/sim", "-o", "/dev/full").returncode, 3)
+
+    def test_where_the_disk_is_full_half_a_file_is_none(self):
+        def full():
+            """No file grows beyond two pages."""
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+
+        run = os.path.join(self.folder, "out/single-server/1/sim")
+        history = os.path.join(run, "history.jsonl")
+        with tempfile.TemporaryDirectory() as other:
+            for words in (["bundle", run, "-o", "it.tar.zst"], ["replay", run, "--history", "it.jsonl"], ["convert", history, "it.jsonl"],
+                          ["convert", history, "it.edn"]):
+                done = subprocess.run([PICKLOCK, *words], cwd=other, capture_output=True, text=True, preexec_fn=full)
+                self.assertEqual(done.returncode, 3, (words, done.stdout))
+                self.assertIn(f"{words[-1]}: cannot write: File too large", done.stderr)
+                self.assertEqual(os.listdir(other), [], words)
+
+    def test_a_history_that_breaks_off_is_converted_to_no_half_of_one(self):
+        with open(os.path.join(self.folder, "out/single-server/1/sim/history.jsonl"), encoding="utf-8") as whole:
+            lines = whole.readlines()
+        with tempfile.TemporaryDirectory() as other:
+            with open(os.path.join(other, "bad.jsonl"), "w", encoding="utf-8") as bad:
+                bad.writelines([*lines[:20], "{no event\n"])
+            for name in ("it.jsonl", "it.edn"):
+                done = self.run_in(other, "convert", "bad.jsonl", name)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertEqual(os.listdir(other), ["bad.jsonl"], done.stderr)
 
 
 if __name__ == "__main__":
