@@ -40,9 +40,13 @@ ROOMS = {
     "linear": (["checker/linear/*.c", "checker/linear/*/*.c"], [], ["checker"]),
     "history": (["history/*.c"], [], ["history", "checker"]),
     "servers": (["servers/*.c", "servers/*/*.c"], [], ["sim", "real"]),
+    "wires": (["servers/*/real/*.c"], [], ["real"]),
+    "cli": (["cli/*.c"], [], ["cli", "command"]),
 }
 OUT = "build/mutate"
 WAITS = 15  # how much longer than it computes a program may take: the machine may be busy, and it may sleep
+# How many histories the tests draw at first; what survives that meets as many as in `make test`.
+FEWER = {"PICKLOCK_SOAK": "1500", "PICKLOCK_JUDGED": "4000"}
 CORPUS = ["run", "scenarios", "--world", "sim", "-q", "--keep", "never", "--jobs", "1"]
 RANDOM = ["run", "scenarios/random", "--world", "sim", "-q", "--keep", "never", "--jobs", "1", "--seeds", "1..300"]
 
@@ -58,12 +62,18 @@ def shell(words):
 
 
 class Program:
-    """What may notice: a test program, or the command with its words. `members` are the object files inside it."""
+    """What may notice: a test program, the command with its words, or a script that is given the command. `members` are the
+    object files inside it."""
 
-    def __init__(self, name, object_file, words, cpp_first):
-        self.name, self.object, self.words, self.first = name, object_file, words, cpp_first
+    def __init__(self, name, object_file, words, libraries_first, script=None):
+        self.name, self.object, self.words, self.first, self.script = name, object_file, words, libraries_first, script
         self.seconds, self.members = 0.0, set()
         self.noticed = collections.Counter()  # by the mutated file
+        self.draws = False  # histories, as many as FEWER says or its own number
+        if object_file:
+            with open(f"{name}.c", encoding="ascii") as source:
+                text = source.read()
+                self.draws = any(word in text for word in FEWER)
 
     def worth(self, path):
         """How likely it notices a mutant of this file, for each second that it takes."""
@@ -75,10 +85,12 @@ class Program:
         words += ([self.object] if self.object else []) + extra + self.first + flags.libraries
         return shell(words)
 
-    def run(self, binary, limit, scratch):
+    def run(self, binary, limit, scratch, drawn=FEWER):
         os.makedirs(scratch, exist_ok=True)
         words = [binary, *(self.words or ["--fail-fast"])] + (["--out", os.path.join(scratch, "out")] if self.words else [])
-        environment = {**os.environ, "PICKLOCK_SOAK": "1500", "PICKLOCK_JUDGED": "4000", "TMPDIR": os.path.abspath(scratch)}
+        if self.script:
+            words = [sys.executable, self.script, binary, "-f"]
+        environment = {**os.environ, **drawn, "TMPDIR": os.path.abspath(scratch)}
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
                                    stdin=subprocess.DEVNULL, start_new_session=True,
                                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5)))
@@ -114,10 +126,12 @@ def programs_of(room, by, flags):
         chosen = []
     else:
         chosen = [path for folder in ROOMS[room][2] for path in sorted(glob.glob(f"tests/{folder}/test_*.c"))]
-    criterion = ["-lcriterion"]
-    found = [Program(os.path.splitext(path)[0], f"{flags.build}/{os.path.splitext(path)[0]}.o", [], criterion)
-             for path in chosen]
     command = [f"{flags.build}/libcli.a"]
+    # Criterion's main comes before the command's.
+    found = [Program(os.path.splitext(path)[0], f"{flags.build}/{os.path.splitext(path)[0]}.o", [],
+                     ["-lcriterion"] + (command if "tests/cli/" in path else [])) for path in chosen]
+    found += [Program(path, None, [], command, path) for folder in ROOMS[room][2] if by != "verdict"
+              for path in sorted(glob.glob(f"tests/{folder}/*.py")) if os.path.basename(path) != "common.py"]
     found.append(Program("corpus in sim", None, CORPUS, command))
     found.append(Program("random files in sim", None, RANDOM, command))
     return found
@@ -191,13 +205,14 @@ def judge(task, programs, flags, by, slot):
     if compiled.returncode != 0:
         return "build", "", ""
     tripped = ""
-    for program in sorted(programs, key=lambda p: -p.worth(path)):
-        if member not in program.members:
-            continue
+    holders = [program for program in programs if member in program.members]
+    runs = [(program, FEWER) for program in sorted(holders, key=lambda p: -p.worth(path))]
+    for program, drawn in runs + [(program, {}) for program in holders if program.draws]:
         binary = f"{folder}/program"
         if program.link(binary, [f"{folder}/{member}"], flags).returncode != 0:
             return "build", program.name, ""
-        code, output = program.run(binary, 5 * program.seconds + 20, f"{folder}/scratch")
+        limit = 5 * program.seconds + 20 if drawn else 600
+        code, output = program.run(binary, limit, f"{folder}/scratch", drawn)
         shell(["rm", "-rf", f"{folder}/scratch"])
         if code == 0:
             continue

@@ -64,11 +64,10 @@ static void answer_init(void *state, const struct history_header *header)
 static void answer_violated(struct answer_consistency *answers, const struct ledger *ledger,
                             const struct ledger_claim *claim, enum answer_reason reason)
 {
-    bool alone = reason == PROMISED_NOTHING || reason == FENCED_NOTHING;
     struct finding finding = {
         .reason = (uint8_t)reason,
         .evidence = {claim->granted_index, ledger->last_index},
-        .evidence_count = alone ? 1 : 2,
+        .evidence_count = 2,
         .blamed = blamed_library(),
         .number = {ledger->now_ns - claim->granted_ns, 0},
     };

@@ -95,10 +95,8 @@ static void linearizable_step(void *memory, const struct ledger *ledger,
 {
     struct linearizable *state = memory;
     overlap_step(&state->overlap, &state->result, ledger);
-    bool granted =
-        event->kind == HISTORY_OP && event->type == HISTORY_OK && event->f == HISTORY_ACQUIRE;
-    bool extended =
-        event->kind == HISTORY_OP && event->type == HISTORY_OK && event->f == HISTORY_EXTEND;
+    bool granted = event->type == HISTORY_OK && event->f == HISTORY_ACQUIRE;
+    bool extended = event->type == HISTORY_OK && event->f == HISTORY_EXTEND;
     state->result.judged += granted ? 1 : 0;
     const struct ledger_claim *begun = lease_begins(ledger, event);
     if (begun != NULL) {

@@ -103,9 +103,8 @@ static void leak_step(void *state, const struct ledger *ledger, const struct his
         return;
     }
     const struct ledger_key *key = ledger_key_at(ledger, event->node, event->resource);
-    bool by_ttl = event->f == HISTORY_KEY_EXPIRED && event->cause == CAUSE_TTL &&
-                  ((event->flags & HISTORY_HAS_OWNER) == 0 ||
-                   history_value_equal(&event->owner, &key->value));
+    bool by_ttl = event->cause == CAUSE_TTL && ((event->flags & HISTORY_HAS_OWNER) == 0 ||
+                                                history_value_equal(&event->owner, &key->value));
     uint8_t reason = by_ttl ? leak_of(ledger, key, event->node) : 0;
     if (reason != 0) {
         leak_violated(leak, ledger, key, event->node, reason);

@@ -21,6 +21,7 @@
 #ifndef CHECKER_LEDGER_H
 #define CHECKER_LEDGER_H
 
+#include "base/assert.h"
 #include "base/duration.h"
 #include "history/event.h"
 
@@ -358,6 +359,8 @@ static inline struct ledger_end *ledger_ends(const struct ledger_claim *claim)
 static inline struct ledger_key *ledger_key_at(const struct ledger *ledger, int32_t node,
                                                uint32_t resource)
 {
+    ASSERT(node >= 0 && node < ledger->node_count);
+    ASSERT(resource < ledger->resource_count);
     struct ledger_key *keys = ledger_at(ledger, ledger->keys_at);
     return keys + (size_t)resource * (size_t)ledger->node_count + (size_t)node;
 }

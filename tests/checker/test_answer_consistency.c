@@ -311,3 +311,18 @@ Test(answer_consistency, deadline_is_kept_whatever_befalls_nodes_but_not_by_a_cl
                                    FAULT_OF_CLIENT(2, 1, "pause", "start", 1) REFUSE(400, 1)),
                    VERDICT_PASS);
 }
+
+/* Its last moment is the last at which it could have been answered; only its own end is. */
+Test(answer_consistency, deadline_of_a_client_that_is_killed_counts_until_then)
+{
+#define DIES(tail) HURRIED("'deadline'") ASK(1, 1) tail
+    assert_fails(judge_lines("answer_consistency", DIES(KILLED(400, 1))), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_verdict(judge_lines("answer_consistency", DIES(KILLED(200, 1))), VERDICT_SKIPPED);
+    assert_verdict(
+        judge_lines("answer_consistency", DIES(REFUSE(200, 1) ASK(201, 1) KILLED(400, 1))),
+        VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency",
+                               DIES(AT(400) "'kind':'client','process':1,'f':'done'}\n")),
+                   VERDICT_SKIPPED);
+}

@@ -89,6 +89,26 @@ Test(fault_tolerance, fault_that_begins_does_not_take_back_what_was_too_long)
                    VERDICT_FAIL);
 }
 
+/* Its links to nodes 2 and 3 show to be touched as well: then it waits for no majority. */
+Test(fault_tolerance, who_is_touched_as_an_effect_shows_asks_in_vain_no_more)
+{
+#define LATE_LINK(ms, f, n) FAULT_LINE(ms, 1, "latency", f) ",'process':1,'node':" #n "}\n"
+#define ASKS_ON(effects, tail)                                                                     \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':3,'ttl':1000000000,"             \
+    "'bound':500000000}\n" LATE_LINK(1, "start", 1) ASK(10, 1) effects tail
+    assert_verdict(judge_lines("fault_tolerance", ASKS_ON("", RUN_ENDS(1700))), VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance",
+                               ASKS_ON(LATE_LINK(1400, "effect", 2) LATE_LINK(1400, "effect", 3),
+                                       RUN_ENDS(1700))),
+                   VERDICT_SKIPPED);
+    /* Client 3 goes on asking where it has left off. */
+    struct check_result result = judge_lines(
+        "fault_tolerance", ASKS_ON(LATE_LINK(1400, "effect", 2) LATE_LINK(1400, "effect", 3),
+                                   ASK(1500, 3) RUN_ENDS(1700)));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)1590000000);
+}
+
 /* A fault in force that shows what it does again and again leaves nothing new behind. */
 Test(fault_tolerance, effects_of_a_fault_do_not_start_the_count_anew)
 {

@@ -63,6 +63,39 @@ Test(judge, what_is_seen_is_judged_although_it_was_not_declared)
     cr_assert_not(result.inapplicable);
 }
 
+/* Whose header does not say how many nodes there are. */
+Test(judge, what_nodes_tell_is_passed_over_where_their_number_is_not_known)
+{
+    static const char lines[] =
+        "{'format':'picklock-history','version':1,'clients':2,'ttl':1000000000}\n" ASK(1, 1)
+            SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 900)
+                ON(20, 9, "extended") ",'process':2,'owner':'a'}\n" EXTEND(30, 1)
+                    EXTENDED(31, 1, 950) DELETED_BLINDLY(40, 2, 2, "a")
+                        ENDED(50, 1, "expired", "a", "ttl") FREE(60, 1) FREED(61, 1)
+                            KEPT(62, 3, 1, "a") HEALED_AT(70) RUN_ENDS(3000);
+    for (size_t i = 0; i < check_count(); i++) {
+        struct check_result result = judge_lines(check_at(i)->name, lines);
+        cr_assert_neq(result.verdict, VERDICT_FAIL, "%s", check_at(i)->name);
+    }
+}
+
+/* More resources than are followed where the header counts none. */
+Test(judge, what_is_behind_the_last_resource_that_is_followed_is_never_a_pass)
+{
+    story_read(&story, HEADER ASK(1, 1) ASK(1, 2) GRANT(2, 1, "a", 900) REFUSE(3, 2) ASK(4, 2)
+                           SET3(5, 2, "b", 1005) GRANT(6, 2, "b", 900) EXTEND(7, 2)
+                               EXTENDED(8, 2, 990) ENTER(9, 2) LOST(10, 2) LEAVE(11, 2) FREE(12, 2)
+                                   DELETED3(13, 2, "b") FREED(14, 2) RUN_ENDS(900));
+    for (size_t i = 4; i + 1 < story.count; i++) {
+        story.events[i].resource = UINT32_C(4000000);
+    }
+    for (size_t i = 0; i < check_count(); i++) {
+        struct check_result result = story_judge(&story, check_at(i)->name);
+        cr_assert_neq(result.verdict, VERDICT_FAIL, "%s", check_at(i)->name);
+        cr_assert(!check_at(i)->follows || result.verdict != VERDICT_PASS, "%s", check_at(i)->name);
+    }
+}
+
 #define UNWATCHED                                                                                  \
     "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
     "'unwatched':'node 2 refuses MONITOR'}\n"

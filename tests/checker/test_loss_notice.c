@@ -61,6 +61,16 @@ Test(loss_notice, paused_holder_cannot_be_told)
                  BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE);
 }
 
+/* What rests on a fault of the run needs no clock of ours to be wrong by. */
+Test(loss_notice, notice_that_is_late_for_a_fault_is_no_lateness_of_ours)
+{
+    assert_fails(judge_lines("loss_notice",
+                             HEADER CLIENT_1_INSIDE FAULT_OF_CLIENT(20, 1, "pause", "start", 1)
+                                 CLIENT_2_GETS FAULT_OF_CLIENT(1300, 1, "pause", "end", 1)
+                                     STOOD_STILL_OF(1304, 1, 250) LOST(1305, 1)),
+                 BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE);
+}
+
 Test(loss_notice, library_that_promises_and_tells_nothing_is_not_judged)
 {
     assert_verdict(judge_lines("loss_notice",
@@ -94,6 +104,20 @@ Test(loss_notice, notice_at_the_very_time_of_anothers_grant_is_in_time)
                    VERDICT_PASS);
 }
 
+/* It left by itself, soon behind the other's grant: it may have been given no processor before. */
+Test(loss_notice, holder_that_leaves_late_by_less_than_it_stood_still_blames_nobody)
+{
+#define LEAVES_AT(ms, late)                                                                        \
+    HEADER CLIENT_1_INSIDE ASK(1001, 2) GRANT(1005, 2, "b", 1990) late LEAVE(ms, 1)
+    assert_fails(judge_lines("loss_notice", LEAVES_AT(1045, "")), BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("loss_notice", LEAVES_AT(1045, STOOD_STILL_OF(1044, 1, 42))),
+                   VERDICT_UNKNOWN);
+    assert_verdict(judge_lines("loss_notice", LEAVES_AT(1045, STOOD_STILL_OF(1044, 2, 42))),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("loss_notice", LEAVES_AT(1345, STOOD_STILL_OF(1044, 1, 42))),
+                   VERDICT_FAIL);
+}
+
 /* ---- notices that are false ---- */
 
 Test(loss_notice, notice_of_a_loss_that_was_none_fails)
@@ -107,6 +131,30 @@ Test(loss_notice, notice_of_a_loss_that_was_none_fails)
     cr_assert_str_eq(headline("loss_notice", TOLD_AT(300, "")),
                      "loss_notice: client 1 was told that it had lost r0, but a majority of nodes "
                      "had its key, for another 705 ms");
+}
+
+/* What counts is how long a majority was to stay, whatever order the keys are in. */
+Test(loss_notice, false_notice_is_measured_by_the_key_that_makes_the_majority)
+{
+#define KEYS_UNTIL(one, two, three, four)                                                          \
+    HEADER ASK(1, 1) SET(5, 1, 1, "a", one) SET(5, 2, 1, "a", two) SET(5, 3, 1, "a", three)        \
+        SET(5, 4, 1, "a", four) GRANT(10, 1, "a", 990) ENTER(11, 1) LOST(300, 1) LEAVE(300, 1)
+    struct check_result result = judge_lines("loss_notice", KEYS_UNTIL(505, 1005, 905, 1005));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)605000000);
+    assert_verdict(judge_lines("loss_notice", KEYS_UNTIL(505, 705, 1005, 1005)), VERDICT_PASS);
+    assert_verdict(judge_lines("loss_notice", KEYS_UNTIL(1005, 1005, 705, 505)), VERDICT_PASS);
+}
+
+/* Its nodes may have told of the end of its keys, and we not have heard of it. */
+Test(loss_notice, false_notice_may_be_our_own_lateness_with_its_keys)
+{
+    assert_verdict(judge_lines("loss_notice", TOLD_AT(300, "") STOOD_STILL(301, "tap", 9)),
+                   VERDICT_UNKNOWN);
+    assert_verdict(judge_lines("loss_notice", TOLD_AT(300, "") STOOD_STILL(301, "loop", 290)),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("loss_notice", TOLD_AT(300, "") STOOD_STILL(1000, "loop", 900)),
+                   VERDICT_UNKNOWN);
 }
 
 /* A lock that gives up early, that cannot see its nodes, or whose keys are gone, tells the truth.

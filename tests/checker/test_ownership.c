@@ -46,6 +46,20 @@ Test(ownership, key_whose_set_was_not_seen_is_judged_by_the_values)
         VERDICT_PASS);
 }
 
+/* Whoever recorded it may not know who sent a command. */
+Test(ownership, command_of_nobody_known_is_judged_by_the_values)
+{
+#define OF_NOBODY(rest) HEADER ASK(1, 1) SET(5, 1, 1, "a", 1005) ON(9, 1, "deleted") rest
+    assert_verdict(judge_lines("ownership", OF_NOBODY(",'owner':'a','value':'a'}\n")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("ownership", OF_NOBODY(",'owner':'a','value':'b'}\n")),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("ownership", OF_NOBODY(",'owner':'a','cause':'released'}\n")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("ownership", OF_NOBODY(",'owner':'a','cause':'foreign'}\n")),
+                   VERDICT_FAIL);
+}
+
 Test(ownership, overwriting_anothers_key_fails)
 {
     assert_verdict(judge_lines("ownership",

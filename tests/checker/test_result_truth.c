@@ -128,6 +128,18 @@ Test(result_truth, extension_that_sets_lost_keys_anew_fails)
     cr_assert_eq(result.number[0], (int64_t)2);
 }
 
+Test(result_truth, extension_that_was_not_done_says_nothing_of_keys)
+{
+#define REMADE(end)                                                                                \
+    HEADER CLIENT_1_HOLDS ENDED(400, 1, "evicted", "a", "eviction") EXTEND(500, 1)                 \
+        SET(501, 1, 1, "a", 1505) end
+    struct check_result result = judge_lines(
+        "result_truth", REMADE(OP(505, 1, "fail", "extend") ",'cause':'not-holding'}\n"));
+    assert_verdict(result, VERDICT_PASS);
+    cr_assert_eq(result.judged, (uint64_t)1, "the grant");
+    assert_verdict(judge_lines("result_truth", REMADE(UNKNOWN(505, 1, "extend"))), VERDICT_PASS);
+}
+
 Test(result_truth, extension_of_keys_that_stayed_passes)
 {
     assert_verdict(judge_lines("result_truth",

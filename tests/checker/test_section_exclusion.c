@@ -100,3 +100,14 @@ Test(section_exclusion, threads_of_one_program_are_one_owner_unless_the_lock_say
         assert_verdict(judge_lines(checks[i], THREADS("object") BOTH_IN(1, 2)), VERDICT_FAIL);
     }
 }
+
+/* Two threads of one owner were inside, and the one that came first has left. */
+Test(section_exclusion, who_is_still_inside_is_the_one_that_is_met)
+{
+    struct check_result result = judge_lines(
+        "section_exclusion", THREADS("process") ASK(1, 1) GRANT_OPEN(2, 1, "a") ENTER(3, 1)
+                                 ASK(4, 2) GRANT_OPEN(5, 2, "b") ENTER(6, 2) LEAVE(7, 1) ASK(8, 3)
+                                     GRANT_OPEN(9, 3, "c") ENTER(10, 3) RUN_ENDS(20));
+    assert_verdict(result, VERDICT_FAIL);
+    assert_evidence(result, 5, 9);
+}

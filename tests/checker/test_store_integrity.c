@@ -106,13 +106,13 @@ Test(store_integrity, keys_that_ended_before_the_second_grant_accuse_the_library
 }
 
 /* Refused eight times since, each time with one key set: the grant of client 2 is forgotten. */
-Test(store_integrity, late_writer_is_blamed_also_where_the_others_grant_is_forgotten)
+static const char *late_writer(const char *others_grant)
 {
     static char lines[STORY_BYTES_MAX];
     struct text text = text_over(lines, sizeof lines);
-    text_add(&text, "%s",
-             HEADER CLIENT_1_HOLDS READ(20, 1, 0) FAULT_OF_CLIENT(25, 1, "pause", "start", 1)
-                 CLIENT_2_GETS READ(1110, 2, 0) WRITE(1120, 2, 0, 1));
+    text_add(&text, "%s%s%s",
+             HEADER CLIENT_1_HOLDS READ(20, 1, 0) FAULT_OF_CLIENT(25, 1, "pause", "start", 1),
+             others_grant, READ(1110, 2, 0) WRITE(1120, 2, 0, 1));
     text_add(&text, "%s", FREE(1130, 2) DELETED3(1131, 2, "b") FREED(1132, 2));
     for (const char *value = "cdefghij"; *value != '\0'; value++) {
         text_add(&text,
@@ -120,7 +120,18 @@ Test(store_integrity, late_writer_is_blamed_also_where_the_others_grant_is_forgo
                  *value, *value, *value);
     }
     text_add(&text, "%s", FAULT_OF_CLIENT(1500, 1, "pause", "end", 1) WRITE(1501, 1, 0, 2));
-    assert_fails(judge_lines("store_integrity", lines), BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE);
+    return lines;
+}
+
+Test(store_integrity, late_writer_is_blamed_also_where_the_others_grant_is_forgotten)
+{
+    assert_fails(judge_lines("store_integrity", late_writer(CLIENT_2_GETS)), BLAME_ASSUMPTION,
+                 ASSUMPTION_CLIENT_PAUSE);
+    /* It was granted at the very moment at which the writer's lease was over; and before. */
+    assert_fails(judge_lines("store_integrity", late_writer(ASK(900, 2) GRANT(1000, 2, "b", 2090))),
+                 BLAME_ASSUMPTION, ASSUMPTION_CLIENT_PAUSE);
+    assert_fails(judge_lines("store_integrity", late_writer(ASK(900, 2) GRANT(999, 2, "b", 2090))),
+                 BLAME_NONE, ASSUMPTION_NONE);
 }
 
 #define BACK_ON_2                                                                                  \

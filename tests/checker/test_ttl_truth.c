@@ -66,6 +66,16 @@ Test(ttl_truth, extension_to_another_ttl_fails)
     assert_verdict(judge_lines("ttl_truth", EXTENDED_WITH(2500)), VERDICT_FAIL);
 }
 
+/* Told of its loss before the answer came: what its keys have then is nobody's promise. */
+Test(ttl_truth, extension_of_what_was_lost_meanwhile_is_not_judged)
+{
+    struct check_result result =
+        judge_lines("ttl_truth", GRANTED_WITH(1000) EXTEND(500, 1) EXTENDED_TTL(501, 1, 1, "a", 500)
+                                     LOST(503, 1) EXTENDED(505, 1, 1490));
+    assert_verdict(result, VERDICT_PASS);
+    cr_assert_eq(result.judged, (uint64_t)3, "the grant");
+}
+
 /* ... which the extension before it gave time to. */
 Test(ttl_truth, key_that_the_last_extension_did_not_reach_passes)
 {
