@@ -7,9 +7,14 @@
 #include "history/writer.h"
 
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
-enum { RECORDING_LINE_BYTES = 4096 };
+enum { RECORDING_LINE_BYTES = 4096, RECORDING_SHARE = 4 };
+
+/* A run may record that much, or its share of a smaller machine's memory: jobs run beside it, and
+ * what is out of order is sorted in as much again. */
+#define RECORDING_BYTES_MAX (4 * GIBIBYTE)
 
 struct recording {
     struct recorder recorder; /* first: the world knows us by it */
@@ -17,7 +22,7 @@ struct recording {
     size_t count;
     size_t capacity;
     bool in_order; /* no event came with a time before its forerunner's */
-    bool full;     /* the system refused more memory */
+    bool full;     /* that many events are as many as there is memory for */
     bool stop_at_first;
     struct history_header header;
     void *judge; /* judge.h: live while running, the final one after recording_judge */
@@ -40,19 +45,29 @@ static void recording_watch(struct recording *recording, const struct history_ev
     judge_event(recording->judge, &copy);
 }
 
+static bool recording_grow(struct recording *recording)
+{
+    size_t machine = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    size_t share = machine / RECORDING_SHARE;
+    size_t bytes_max = share < RECORDING_BYTES_MAX ? share : RECORDING_BYTES_MAX;
+    size_t capacity = recording->capacity == 0 ? 1024 : recording->capacity * 2;
+    size_t bytes = capacity * sizeof *recording->events;
+    struct history_event *events =
+        bytes > bytes_max ? NULL : memory_resize(recording->events, bytes);
+    if (events == NULL) {
+        return false;
+    }
+    recording->events = events;
+    recording->capacity = capacity;
+    return true;
+}
+
 static void recording_event(struct recorder *recorder, const struct history_event *event)
 {
     struct recording *recording = (struct recording *)recorder;
-    if (recording->count == recording->capacity) {
-        size_t capacity = recording->capacity == 0 ? 1024 : recording->capacity * 2;
-        struct history_event *events =
-            memory_resize(recording->events, capacity * sizeof *recording->events);
-        if (events == NULL) {
-            recording->full = true;
-            return;
-        }
-        recording->events = events;
-        recording->capacity = capacity;
+    if (recording->count == recording->capacity && !recording_grow(recording)) {
+        recording->full = true;
+        return;
     }
     if (recording->count > 0 && event->time_ns < recording->events[recording->count - 1].time_ns) {
         recording->in_order = false;
@@ -184,7 +199,11 @@ struct result recording_judge(struct recording *recording, const struct history_
                               struct text *why)
 {
     if (recording->full) {
-        text_add(why, "out of memory after %zu events", recording->count);
+        text_add(why,
+                 "no memory for more than %zu events of one run, which take %.1f GiB; take fewer "
+                 "clients or nodes, or less time",
+                 recording->count,
+                 (double)(recording->count * sizeof *recording->events) / (double)GIBIBYTE);
         return result_error(ERROR_IO);
     }
     TRY(recording_sort(recording, why));

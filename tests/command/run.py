@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import time
 
@@ -433,6 +434,22 @@ expect: {exclusion: pass}
         self.assertEqual(result.returncode, 3, result.stdout)
         self.assertIn("10000 clients, 16 nodes and 1024 names need", result.stdout)
         self.assertIn("GiB", result.stdout)
+
+    def test_a_run_that_records_more_than_memory_holds_is_stopped(self):
+        path = self.write("long.yaml", """\
+version: 1
+name: long
+lock: {algorithm: redlock}
+nodes: {count: 16}
+clients: {count: 400}
+duration: 600s
+expect: {exclusion: pass}
+""")
+        bytes_max = 256 << 20
+        result = subprocess.run([PICKLOCK, "run", path, "--world", "sim", "--out", str(self.folder / "results")], capture_output=True, text=True,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (bytes_max, bytes_max)))
+        self.assertEqual(result.returncode, 3, result.stdout)
+        self.assertRegex(result.stdout, r"no memory for more than \d+ events of one run, which take 0\.\d GiB; take fewer clients")
 
 
 class Docs(Command):
