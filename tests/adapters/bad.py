@@ -39,6 +39,11 @@ def misbehave():
         os.setsid()
         while True:
             time.sleep(3600)
+    if mode == "escapes-bare" and os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.execve("/bin/sh", ["sh", "-c", "sleep 3600; exit", sys.argv[4]], {})
+        os._exit(0)
     if mode == "floods":
         for _ in range(1 << 12):
             os.write(2, b"\x1b[2Jflood" * (1 << 17))

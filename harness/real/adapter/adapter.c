@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "harness/real/adapter/adapter_inner.h"
 #include "harness/real/process/lateness.h"
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 
 #include <errno.h>
@@ -167,11 +168,15 @@ static struct result adapter_spawn(struct adapter_process *process, struct text 
     const char *const *environment =
         options->environment != NULL ? options->environment(options->callbacks.data, process->first)
                                      : NULL;
+    char mark[ADAPTER_MARK_BYTES];
+    (void)snprintf(mark, sizeof mark, ADAPTER_VARIABLE "=%d", (int)process->first + 1);
+    spec.environment[0] = mark;
     for (int i = 0; environment != NULL && environment[i] != NULL; i++) {
-        ASSERT(i + 1 < PROCESS_ENVIRONMENT_MAX);
-        spec.environment[i] = environment[i];
+        ASSERT(i + 2 < PROCESS_ENVIRONMENT_MAX);
+        spec.environment[i + 1] = environment[i];
     }
     struct result result = process_start(&spec, &process->pid, why);
+    process->started = result_failed(result) ? 0 : proc_field(process->pid, PROC_FIELD_START);
     fd_close(&input[0]);
     fd_close(&output[1]);
     process->input = input[1];

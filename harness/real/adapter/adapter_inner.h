@@ -28,10 +28,16 @@ enum {
     ADAPTER_STARVES_MAX = 5, /* a program without a processor is given as much time again */
     ADAPTER_TERM_MS = 5000,  /* to end after SIGTERM */
     ADAPTER_LEAVE_MS = 1000, /* for what it started to end after it */
+    ADAPTER_STRAYS_MAX = 64, /* ended by itself; more of it end with the run */
     ADAPTER_LOG_BYTES_MAX = 16 << 20, /* of its stderr; looked at now and then */
     ADAPTER_FILE_BYTES_MAX = 1 << 30, /* of any file of its own: the kernel sees to it */
     ADAPTER_SLOW_RUNS_MS = 2,         /* a slow process has a processor so long between two stops */
 };
+
+/* What an adapter starts has it in its environment, wherever it goes: the number of its client. */
+#define ADAPTER_VARIABLE "PICKLOCK_ADAPTER"
+
+enum { ADAPTER_MARK_BYTES = sizeof ADAPTER_VARIABLE + 12 };
 
 enum answer_type { ANSWER_OK, ANSWER_FAIL, ANSWER_INFO, ANSWER_LOST };
 
@@ -119,6 +125,7 @@ struct adapter_process {
     bool stopped;  /* by a freeze of its clients */
     bool hears;    /* it was asked to end */
     pid_t pid;
+    long long started; /* as /proc counts it */
     int input; /* its stdin; -1: closed */
     int output;
     struct loop_watch watch;

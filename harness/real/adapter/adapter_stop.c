@@ -1,10 +1,13 @@
 /* adapter_stop.c: the end of adapters: asked, told, and made to. */
 #include "harness/real/adapter/adapter_inner.h"
 
+#include "harness/real/process/guard.h"
+#include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -44,16 +47,57 @@ static bool stop_ended(struct adapter_process *process, int64_t deadline_ns, int
     return ended;
 }
 
-/* Is anything of its group left, now that its leader is gone? One that is about to end may be. */
-static bool stop_leaves(pid_t pid, int64_t deadline_ns)
+struct strays {
+    int32_t client;  /* of the adapter that has ended, from 1 on */
+    int64_t started; /* when, as /proc counts it */
+    pid_t found;     /* 0: none */
+};
+
+/*
+ * A child of ours that we did not start: what an adapter leaves becomes that. One whose environment
+ * was taken away is known by the session of its own, which nothing of ours that is as young has.
+ */
+static void stray_look(pid_t pid, void *data)
 {
-    bool left = kill(-pid, 0) == 0;
+    struct strays *strays = data;
+    char client[ADAPTER_MARK_BYTES];
+    char run[GUARD_PATH_BYTES];
+    if (proc_field(pid, PROC_FIELD_PARENT) != getpid()) {
+        return;
+    }
+    bool marked = proc_variable(pid, ADAPTER_VARIABLE, client, sizeof client);
+    bool bare = !marked && !proc_variable(pid, PROCESS_RUN_VARIABLE, run, sizeof run) &&
+                proc_field(pid, PROC_FIELD_SESSION) != getsid(0) &&
+                proc_field(pid, PROC_FIELD_START) >= strays->started;
+    bool strayed = marked ? strtol(client, NULL, 10) == strays->client : bare;
+    /* Last: one that is about to end has no environment any more. */
+    if (strayed && proc_state(pid) != 'Z') {
+        strays->found = pid;
+    }
+}
+
+/* Whoever left its group, or 0. */
+static pid_t stop_stray(const struct adapter_process *process)
+{
+    struct strays strays = {.client = process->first + 1, .started = process->started};
+    proc_processes(stray_look, &strays);
+    return strays.found;
+}
+
+/* Is anything left of what it started, now that it is gone? What is about to end may be. */
+static bool stop_leaves(const struct adapter_process *process, pid_t pid, int64_t deadline_ns)
+{
+    pid_t stray = stop_stray(process);
+    bool left = stray > 0 || kill(-pid, 0) == 0;
     while (left && loop_now_ns() < deadline_ns) {
         (void)waitpid(-pid, NULL, WNOHANG); /* whoever ended after it is ours to reap */
-        left = kill(-pid, 0) == 0;
-        if (left) {
-            stop_wait();
-        }
+        stop_wait();
+        stray = stop_stray(process);
+        left = stray > 0 || kill(-pid, 0) == 0;
+    }
+    for (int i = 0; stray > 0 && i < ADAPTER_STRAYS_MAX; i++) {
+        process_kill(stray);
+        stray = stop_stray(process);
     }
     if (left) {
         (void)kill(-pid, SIGKILL);
@@ -67,7 +111,7 @@ static void stop_over(struct adapter_process *process)
     pid_t pid = process->pid;
     int64_t patience_ns = process->adapter->accused ? 0 : ADAPTER_LEAVE_MS * NS_PER_MS;
     process->pid = 0;
-    if (stop_leaves(pid, loop_now_ns() + patience_ns)) {
+    if (stop_leaves(process, pid, loop_now_ns() + patience_ns)) {
         adapter_accuse(process, "left a process behind when it ended");
     }
 }

@@ -5,7 +5,6 @@
 #include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 
-#include <dirent.h>
 #include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -53,21 +52,18 @@ static void clean_root(const char *root, struct clean_report *report)
     }
 }
 
+static void clean_one(pid_t pid, void *data)
+{
+    char run[GUARD_PATH_BYTES];
+    if (proc_variable(pid, PROCESS_RUN_VARIABLE, run, sizeof run)) {
+        clean_run(run, data);
+    }
+}
+
 void clean_leftovers(const char *root, struct clean_report *report)
 {
     memset(report, 0, sizeof *report);
-    DIR *proc = opendir("/proc");
-    struct dirent *entry;
-    while (proc != NULL && (entry = readdir(proc)) != NULL) {
-        char run[GUARD_PATH_BYTES];
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 1 && proc_variable(pid, PROCESS_RUN_VARIABLE, run, sizeof run)) {
-            clean_run(run, report);
-        }
-    }
-    if (proc != NULL) {
-        (void)closedir(proc);
-    }
+    proc_processes(clean_one, report);
     if (root != NULL) {
         clean_root(root, report);
     }

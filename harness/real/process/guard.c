@@ -7,7 +7,6 @@
 #include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -58,29 +57,29 @@ static bool guard_belongs(pid_t pid, const char *run_directory)
            strcmp(run, run_directory) == 0 && proc_state(pid) != 'Z';
 }
 
-/* SIGKILL whoever is in /proc and fits: of this run, or, where none is given, a child of ours. */
+/* SIGKILL whoever fits: of this run, or, where none is given, a child of ours. */
+struct guard_round {
+    const char *run_directory;
+    pid_t spared;
+    int killed;
+};
+
+static void guard_kill_one(pid_t pid, void *data)
+{
+    struct guard_round *round = data;
+    bool fits = round->run_directory != NULL ? guard_belongs(pid, round->run_directory)
+                                             : proc_field(pid, PROC_FIELD_PARENT) == getpid();
+    if (pid != round->spared && fits) {
+        (void)kill(pid, SIGKILL);
+        round->killed++;
+    }
+}
+
 static int guard_kill_round(const char *run_directory, pid_t spared)
 {
-    int killed = 0;
-    DIR *proc = opendir("/proc");
-    if (proc == NULL) {
-        return 0;
-    }
-    struct dirent *entry;
-    while ((entry = readdir(proc)) != NULL) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid <= 1 || pid == spared || pid == getpid()) {
-            continue;
-        }
-        bool fits = run_directory != NULL ? guard_belongs(pid, run_directory)
-                                          : proc_field(pid, PROC_FIELD_PARENT) == getpid();
-        if (fits) {
-            (void)kill(pid, SIGKILL);
-            killed++;
-        }
-    }
-    (void)closedir(proc);
-    return killed;
+    struct guard_round round = {.run_directory = run_directory, .spared = spared};
+    proc_processes(guard_kill_one, &round);
+    return round.killed;
 }
 
 int guard_kill_by_environment(const char *run_directory)

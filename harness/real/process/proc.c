@@ -85,19 +85,44 @@ bool proc_variable(pid_t pid, const char *name, char *value, size_t value_bytes)
     return false;
 }
 
+/* Call `each` for the numbers that a directory is full of. False: there is none. */
+static bool each_number(const char *path, void (*each)(pid_t number, void *data), void *data)
+{
+    DIR *directory = opendir(path);
+    struct dirent *entry = directory != NULL ? readdir(directory) : NULL;
+    for (; entry != NULL; entry = readdir(directory)) {
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9') {
+            each((pid_t)strtol(entry->d_name, NULL, 10), data);
+        }
+    }
+    if (directory != NULL) {
+        (void)closedir(directory);
+    }
+    return directory != NULL;
+}
+
 bool proc_threads(pid_t pid, void (*each)(pid_t thread, void *data), void *data)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *threads = opendir(path);
-    struct dirent *entry = threads != NULL ? readdir(threads) : NULL;
-    for (; entry != NULL; entry = readdir(threads)) {
-        if (entry->d_name[0] != '.') {
-            each((pid_t)strtol(entry->d_name, NULL, 10), data);
-        }
+    return each_number(path, each, data);
+}
+
+struct others {
+    void (*each)(pid_t pid, void *data);
+    void *data;
+};
+
+static void others_each(pid_t pid, void *data)
+{
+    const struct others *others = data;
+    if (pid > 1 && pid != getpid()) {
+        others->each(pid, others->data);
     }
-    if (threads != NULL) {
-        (void)closedir(threads);
-    }
-    return threads != NULL;
+}
+
+void proc_processes(void (*each)(pid_t pid, void *data), void *data)
+{
+    struct others others = {each, data};
+    (void)each_number("/proc", others_each, &others);
 }

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 /* Fields of /proc/PID/stat that are numbers, as proc(5) counts them. */
-enum proc_field { PROC_FIELD_PARENT = 4, PROC_FIELD_START = 22 };
+enum proc_field { PROC_FIELD_PARENT = 4, PROC_FIELD_SESSION = 6, PROC_FIELD_START = 22 };
 
 /* /proc/PID/`file` into `bytes`, cut to `room` - 1 and ended with a 0. Gives how many there are. */
 size_t proc_read(pid_t pid, const char *file, char *bytes, size_t room);
@@ -29,5 +29,8 @@ size_t proc_read_thread(pid_t thread, const char *file, char *bytes, size_t room
 
 /* Call `each` for every thread of it. False: there is no such process. */
 bool proc_threads(pid_t pid, void (*each)(pid_t thread, void *data), void *data);
+
+/* Call `each` for every process but the first one of the machine, and us. */
+void proc_processes(void (*each)(pid_t pid, void *data), void *data);
 
 #endif
