@@ -65,6 +65,7 @@ struct look {
     bool answered;                 /* that acquire is over */
     bool waited;                   /* the second client was granted what the first had held */
     bool refused;                  /* ... or told that it was not */
+    bool lingered;                 /* ... after longer than it takes to ask: it may have waited */
     int64_t answer_ns;             /* after so long */
     int64_t held_ns;               /* the key of a client that stays was there so long */
     int64_t until_end_ns;          /* its section took so long */

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """patient.py: a lock on one node that waits for its turn, until a deadline or until it is given up.
 
-    python3 tests/adapters/patient.py [deaf]
+    python3 tests/adapters/patient.py [deaf | short | hasty]
 
-With deaf it declares all that and does none of it: it waits for 30 s, whatever it was told.
+With deaf it declares all that and does none of it: it waits for 30 s, whatever it was told. With short it waits for 300 ms
+where it is told nothing, with hasty not at all, and declares that it does.
 """
 import json
 import os
@@ -14,6 +15,7 @@ import time
 
 DELETE = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
 DEAF = sys.argv[1:] == ["deaf"]
+LIMIT_MS = {"short": 300, "hasty": 0}.get(sys.argv[1] if sys.argv[1:] else "", 30000)
 FEATURES = ["wait", "deadline", "cancel"]
 held = {}
 node = None
@@ -40,9 +42,10 @@ def given_up(asked):
 
 
 def acquire(asked):
-    end = time.monotonic() + (30 if DEAF else asked.get("deadline_ms", 30000) / 1000)
-    value = os.urandom(20).hex()
-    while time.monotonic() < end:
+    end = time.monotonic() + (30 if DEAF else asked.get("deadline_ms", LIMIT_MS) / 1000)
+    value, again = os.urandom(20).hex(), True
+    while again:
+        again = time.monotonic() < end
         if ask("SET", asked["resource"], value, "NX", "PX", asked["ttl_ms"])[:1] == b"+":
             held[asked["resource"]] = value
             return {"type": "ok", "value": value}

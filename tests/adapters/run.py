@@ -138,13 +138,6 @@ def bad_is_an_error(picklock, mode, words):
     return check(f"{mode} is exit 3 and named, and nothing is left", holds, (code, why, left_behind(mark)))
 
 
-def escape_is_swept_up(picklock):
-    """A child in a session of its own is found by its environment."""
-    mark = f"mark-{os.getpid()}-escapes"
-    code, runs, _ = run(picklock, "contention", f"{BAD} escapes '' '{{}}' {mark}")
-    return check("a child that escapes does not outlive the run", not left_behind(mark), (code, runs))
-
-
 def page_tells(picklock):
     """adapter-test says what the example does, in words and for programs."""
     with tempfile.TemporaryDirectory() as place:
@@ -164,6 +157,21 @@ def page_tells(picklock):
     holds = holds and one["ttl_set_ms"] == [1000, 1000] and one["commands"]["acquire"][0]["nodes"] == 3
     holds = holds and bad.returncode == 3 and "was answered before" in bad.stderr
     return check("adapter-test tells what a library does", holds, (missing, page, one, bad, left))
+
+
+def bounded_waits_are_known(picklock):
+    """A lock that gives up after a time of its own waits too; one that refuses at once does not."""
+    found, holds = [], True
+    for mode, slips in (("short", []), ("hasty", ["declares wait, which was not seen"])):
+        adapter = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'patient.py')} {mode}"
+        with tempfile.TemporaryDirectory() as place:
+            command = [picklock, "adapter-test", "--json", "--adapter", adapter]
+            done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300)
+        told = json.loads(done.stdout) if done.returncode == 0 else {}
+        found.append((mode, told, done.stderr))
+        holds = holds and told.get("but") == slips and told.get("waits") is False
+        holds = holds and (told["answered_after_ms"] >= 300) == (mode == "short")
+    return check("a bounded wait is one, a refusal at once is none", holds, found)
 
 
 PLANTED = "python3 " + os.path.join(TOP, "tests", "adapters", "planted.py")
@@ -312,13 +320,15 @@ def main():
         bad_is_an_error(picklock, "other-for-each", ["what another client's does not"]),
         bad_is_an_error(picklock, "stubborn", ["ignores shutdown and SIGTERM"]),
         bad_is_an_error(picklock, "forks", ["left a process behind"]),
+        bad_is_an_error(picklock, "escapes", ["left a process behind"]),
+        bad_is_an_error(picklock, "escapes-bare", ["left a process behind"]),
         bad_is_an_error(picklock, "floods", ["wrote more than 16 MiB to stderr"]),
         bad_is_an_error(picklock, "silent-at-init", ["is silent: line 1"]),
-        escape_is_swept_up(picklock),
         debate_works(picklock, times // 4 or 1),
         stopped_run_blames_nobody(picklock),
         deaf_server_is_unknown(picklock),
         page_tells(picklock),
+        bounded_waits_are_known(picklock),
         threads_are_told_apart(picklock),
         serial_threads_are_told(picklock),
         check("the example passes contention", run(picklock, "contention", EXAMPLE)[0] == 0, ""),
