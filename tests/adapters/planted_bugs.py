@@ -120,7 +120,7 @@ BUGS = {
     "hang-acquire": ("An acquire waits for every node, without a timeout.", "many-minority-frozen", "fault_tolerance"),
     "hang-extend": ("An extension waits for every node, without a timeout.", "many-extend-frozen", "fault_tolerance"),
     "hang-release": ("A release waits for every node, without a timeout.", "many-minority-frozen", "fault_tolerance"),
-    "hang-after-refusal": ("After a refusal the next acquire never comes back.", "many-crowd", "fault_tolerance"),
+    "hang-after-refusal": ("After a refusal the next acquire never comes back.", "many-cleaned-up", "fault_tolerance"),
     "hang-after-loss": ("After a loss the next acquire never comes back.", "many-told", "fault_tolerance"),
     # ---- lying
     "lie-grant-at-last": ("The last attempt says granted, whatever came.", "many-cleaned-up", "result_truth"),
