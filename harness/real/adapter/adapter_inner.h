@@ -126,7 +126,7 @@ struct adapter_process {
     bool hears;    /* it was asked to end */
     pid_t pid;
     long long started; /* as /proc counts it */
-    int input; /* its stdin; -1: closed */
+    int input;         /* its stdin; -1: closed */
     int output;
     struct loop_watch watch;
     char log_path[ADAPTER_PATH_BYTES];
