@@ -30,9 +30,9 @@ static void end(void)
     place_remove(&place);
 }
 
-static bool within_a_second(bool (*is)(void))
+static bool comes_to_be(bool (*is)(void))
 {
-    int64_t deadline_ns = loop_now_ns() + NS_PER_S;
+    int64_t deadline_ns = loop_now_ns() + 20 * NS_PER_S; /* as busy as it may be */
     while (loop_now_ns() < deadline_ns) {
         while (waitpid(-1, NULL, WNOHANG) > 0) {
         }
@@ -132,14 +132,14 @@ Test(guard, leaves_nothing_when_the_run_is_killed, .init = start, .fini = end)
 {
     pid_t run = fork_a_run();
     kill(run, SIGKILL);
-    cr_assert(within_a_second(state_gone));
+    cr_assert(comes_to_be(state_gone));
 }
 
 Test(guard, leaves_nothing_when_the_run_ends_by_itself, .init = start, .fini = end)
 {
     pid_t run = fork_a_run();
     kill(run, SIGTERM);
-    cr_assert(within_a_second(state_gone));
+    cr_assert(comes_to_be(state_gone));
 }
 
 /* cli -> run: the cli is killed; told[0] is the run's pid, this test adopts what is orphaned. */
@@ -160,7 +160,7 @@ static void kill_the_process_above(bool stop_the_run_first)
     }
     cr_assert_eq(read(ends[0], told, sizeof told), (ssize_t)sizeof told);
     kill(above, SIGKILL);
-    cr_assert(within_a_second(state_gone));
+    cr_assert(comes_to_be(state_gone));
 }
 
 Test(guard, leaves_nothing_when_the_process_above_is_killed, .init = start, .fini = end)
@@ -183,7 +183,7 @@ Test(guard, cleaning_leaves_a_living_run_alone, .init = start, .fini = end)
         cr_assert_neq(proc_state(told[i]), 0);
     }
     kill(run, SIGTERM);
-    cr_assert(within_a_second(state_gone));
+    cr_assert(comes_to_be(state_gone));
 }
 
 static bool first_gone(void)
@@ -208,6 +208,6 @@ Test(guard, cleaning_ends_what_a_dead_run_left, .init = start, .fini = end)
     cr_assert_not(result_failed(process_start(&spec, &told[0], &why)));
     clean_leftovers(place.path, &report);
     /* Its report counts nothing for sure: another test may be cleaning at the same time. */
-    cr_assert(within_a_second(first_gone));
+    cr_assert(comes_to_be(first_gone));
     cr_assert(state_gone());
 }
