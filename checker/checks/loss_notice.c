@@ -73,7 +73,6 @@ static void loss_violated(struct loss_notice *loss, const struct ledger *ledger,
         finding.rest =
             rest_of_wait(ledger, believer->other_ns, ledger->now_ns - believer->other_ns);
         finding.rest.processes[0] = believer->process;
-        finding.rest.adds_up = reason != TOLD_LATE; /* of a notice only its stamp is late */
     }
     check_fail(&loss->result, ledger, &finding);
 }
