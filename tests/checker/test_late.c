@@ -202,11 +202,11 @@ Test(late, notice_that_came_late_by_less_than_its_process_stood_still_blames_nob
 /* Its program came to say it late, and we to hear it: together longer than either. */
 Test(late, notice_that_was_held_up_twice_blames_nobody)
 {
-    assert_late(judge_lines("loss_notice", TOLD_AT_1012(STOOD_STILL_OF(1010, 1, 3)
-                                                            STOOD_STILL(1012, "loop", 3))),
+    assert_late(judge_lines("loss_notice",
+                            TOLD_AT_1012(STOOD_STILL_OF(1010, 1, 3) STOOD_STILL(1012, "loop", 3))),
                 6);
-    assert_fails(judge_lines("loss_notice", TOLD_AT_1012(STOOD_STILL_OF(1010, 1, 2)
-                                                             STOOD_STILL(1012, "loop", 2))),
+    assert_fails(judge_lines("loss_notice",
+                             TOLD_AT_1012(STOOD_STILL_OF(1010, 1, 2) STOOD_STILL(1012, "loop", 2))),
                  BLAME_LIBRARY, ASSUMPTION_NONE);
 }
 
