@@ -13,8 +13,11 @@ static error_t completion_option(int key, char *arg, struct argp_state *state)
     const char **shell = state->input;
     switch (key) {
     case ARGP_KEY_ARG:
-        if (*shell != NULL || words_index("picklock completion", arg) < 0) {
-            options_refuse(state, "\"%s\" is no shell that is known: bash, zsh or fish", arg);
+        if (*shell != NULL) {
+            options_refuse(state, "one shell at a time");
+        }
+        if (words_index("picklock completion", arg) < 0) {
+            options_refuse_argument(state, "picklock completion", arg);
         }
         *shell = arg;
         return 0;

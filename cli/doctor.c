@@ -27,6 +27,7 @@ int command_doctor(int argc, char **argv)
         doctor_look(i, &line);
         const char *word = line.there    ? "ok"
                            : line.broken ? "BROKEN"
+                           : line.slow   ? "SLOW"
                            : line.needed ? "MISSING"
                                          : "-";
         printf("%-8s %-28s ", word, line.what);

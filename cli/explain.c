@@ -51,7 +51,10 @@ const struct argp explain_argp = {
 static void print_line(const char *line, size_t bytes)
 {
     bool row = bytes > 0 && line[0] == '|';
-    if (row && bytes > 1 && (line[1] == '-' || strncmp(line, "| | |", 5) == 0)) {
+    while (row && (line[bytes - 1] == '|' || line[bytes - 1] == ' ') && bytes > 1) {
+        bytes--; /* the edge of the table */
+    }
+    if (row && (bytes == 1 || line[1] == '-')) {
         return;
     }
     for (size_t i = row ? 2 : 0; i < bytes; i++) {
@@ -60,7 +63,7 @@ static void print_line(const char *line, size_t bytes)
         } else if (row && strncmp(line + i, " | ", 3) == 0) {
             printf(": ");
             i += 2;
-        } else if (line[i] != '`' && !(row && i + 1 == bytes)) {
+        } else if (line[i] != '`') {
             putchar(line[i]);
         }
     }
@@ -75,7 +78,7 @@ static bool print_part(const char *page, const char *heading)
         return false;
     }
     at += strcspn(at, "\n");
-    at += *at == '\n';
+    at += strspn(at, "\n");
     while (*at != '\0' && *at != '#') {
         size_t bytes = strcspn(at, "\n");
         bool last = at[bytes] == '\0' || at[bytes + 1] == '#';

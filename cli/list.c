@@ -32,9 +32,7 @@ static error_t list_option(int key, char *arg, struct argp_state *state)
         return 0;
     }
     if (words_index("picklock list", arg) < 0) {
-        options_refuse(state,
-                       "\"%s\" is nothing to list: scenarios, checks, faults, algorithms or probes",
-                       arg);
+        options_refuse_argument(state, "picklock list", arg);
     }
     options->kind = arg;
     return 0;

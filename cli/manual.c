@@ -17,9 +17,11 @@ static error_t manual_option(int key, char *arg, struct argp_state *state)
     if (key != ARGP_KEY_ARG) {
         return ARGP_ERR_UNKNOWN;
     }
-    if (state->arg_num > 0 || words_index("picklock manual", arg) < 0) {
-        options_refuse(state, "\"%s\" is no page: picklock, picklock-scenario or picklock-history",
-                       arg);
+    if (state->arg_num > 0) {
+        options_refuse(state, "one page at a time");
+    }
+    if (words_index("picklock manual", arg) < 0) {
+        options_refuse_argument(state, "picklock manual", arg);
     }
     *page = arg;
     return 0;

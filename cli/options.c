@@ -214,18 +214,32 @@ void options_check(const struct argp *argp, int argc, char **argv)
     }
 }
 
-/* What a value should have been: the words that the option takes, or what its table says. */
-static void add_expected(const struct argp_option *option, const char *value, struct text *text)
+/* The words that an option or argument takes, and the nearest one. */
+static void add_words(const char *option, const char *value, struct text *text)
 {
     const char *best = NULL;
+    size_t best_distance = 3;
     const char *word;
-    for (size_t i = 0; (word = words_at(option->name, i)) != NULL; i++) {
+    for (size_t i = 0; (word = words_at(option, i)) != NULL; i++) {
         text_add(text, "%s%s", i == 0 ? "; it takes " : ", ", word);
-        best = text_distance(value, word) <= 2 ? word : best;
+        /* A word that was begun is meant more surely than one that is as short. */
+        bool begun = value[0] != '\0' && strncmp(value, word, strlen(value)) == 0;
+        size_t distance = begun ? 0 : text_distance(value, word);
+        if (distance < best_distance) {
+            best = word;
+            best_distance = distance;
+        }
     }
     if (best != NULL) {
         text_add(text, "; did you mean \"%s\"?", best);
-    } else if (words_at(option->name, 0) == NULL) {
+    }
+}
+
+/* What a value should have been: the words that the option takes, or what its table says. */
+static void add_expected(const struct argp_option *option, const char *value, struct text *text)
+{
+    add_words(option->name, value, text);
+    if (words_at(option->name, 0) == NULL) {
         text_add(text, "; expected %s: %s", option->arg, option->doc);
     }
 }
@@ -252,5 +266,15 @@ _Noreturn void options_refuse(const struct argp_state *state, const char *format
     int bytes = vsnprintf(memory, sizeof memory, format, list);
     va_end(list);
     text.length = bytes < 0 ? 0 : (size_t)bytes < sizeof memory ? (size_t)bytes : sizeof memory - 1;
+    refuse(state->name, &text);
+}
+
+_Noreturn void options_refuse_argument(const struct argp_state *state, const char *command,
+                                       const char *value)
+{
+    char memory[2 * WHY_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    text_add(&text, "\"%.200s\" is not one of its words", value);
+    add_words(command, value, &text);
     refuse(state->name, &text);
 }

@@ -17,6 +17,10 @@ void options_check(const struct argp *argp, int argc, char **argv);
 /* Refuse the value of an option, by its name and with what it takes. */
 _Noreturn void options_refuse_value(const struct argp_state *state, int key, const char *value);
 
+/* The same of an argument, whose words stand in words.h under `command`, "picklock list". */
+_Noreturn void options_refuse_argument(const struct argp_state *state, const char *command,
+                                       const char *value);
+
 /* Refuse the command line with a sentence. What it holds is shown without being obeyed. */
 _Noreturn __attribute__((format(printf, 2, 3))) void options_refuse(const struct argp_state *state,
                                                                     const char *format, ...);

