@@ -58,8 +58,13 @@ all: picklock picklock.schema.json ## build ./picklock
 picklock.schema.json: picklock
 	@./picklock schema > $@
 
-picklock: $(BUILD)/picklock $(SHIMS)
+picklock: $(BUILD)/picklock $(SHIMS) | build/share/picklock
 	@ln -sf $< $@
+
+# From any folder it finds the scenarios here, as an installed one does: in PREFIX/share/picklock.
+build/share/picklock:
+	@mkdir -p $(@D)
+	@ln -s ../.. $@
 
 define room_rules
 $(BUILD)/lib$(1).a: $$(call objects,$$(call sources,$(1)))

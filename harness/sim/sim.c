@@ -400,7 +400,10 @@ struct result sim_run(struct sim *sim, struct recorder *recorder, struct text *w
     while (sim_step(sim, recorder)) {
     }
     if (sim->world->overflowed) {
-        text_add(why, "more than %u messages were under way at once; let clients send less",
+        text_add(why,
+                 "more than %u messages were under way at once: what is held back piles up while "
+                 "clients go on asking; end it sooner (for, until, duration), or let them ask less "
+                 "(retry, think)",
                  sim->message_max);
         return result_error(ERROR_LIMIT);
     }

@@ -362,6 +362,11 @@ class Lists(Command):
             self.assertIn(word, result.stdout)
         self.refused(self.picklock("list", "locks"), 4, "it takes scenarios, checks")
 
+    def test_a_picklock_that_was_only_built_finds_its_scenarios_from_any_folder(self):
+        done = self.picklock("run", "alone", "--keep", "never")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("share/picklock/scenarios/wrong/no-recheck.yaml", self.picklock("lint", "wrong").stdout)
+
     def test_the_schema_is_json(self):
         schema = json.loads(self.picklock("schema").stdout)
         self.assertIn("lock", schema["properties"])
