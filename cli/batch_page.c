@@ -429,8 +429,7 @@ static void print_body(const struct tally *tally, const struct sums *sums, const
                "found.</p></main></body></html>\n");
 }
 
-struct result batch_page_write(const struct tally *tally, const char *out,
-                               enum batch_page_where where, struct text *why)
+struct result batch_page_write(const struct tally *tally, const char *out, struct text *why)
 {
     char path[FILES_PATH_BYTES];
     char memory[WHY_BYTES];
@@ -440,12 +439,10 @@ struct result batch_page_write(const struct tally *tally, const char *out,
         return RESULT_OK;
     }
     struct sums sums = sums_of(tally);
-    if (where == BATCH_PAGE_ALWAYS && sums.runs > 1) {
-        TRY(folder_make(out, why));
-    }
-    if (access(out, W_OK) != 0) {
+    if (sums.runs <= 1) {
         return RESULT_OK;
     }
+    TRY(folder_make(out, why));
     print_title(tally, &sums, &title);
     page_print_head(RESULTS_PAGE_TITLE, NULL, &page_batch_style, &sheet);
     print_body(tally, &sums, title.data, &sheet);

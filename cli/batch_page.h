@@ -13,13 +13,9 @@
 /* The interval that a rate of k in n comes from, 19 times out of 20. */
 void wilson_interval(uint64_t k, uint64_t n, double interval[2]);
 
-enum batch_page_where {
-    BATCH_PAGE_BESIDE, /* into the folder of the results if that is there; else nowhere */
-    BATCH_PAGE_ALWAYS, /* of more runs than one: also where nothing else is left of them */
-};
-
-/* ERROR_IO if it cannot be written. */
+/* Write it into `out`, which is made. One run is no batch: it leaves the page of an earlier one as
+ * it is. ERROR_IO if it cannot be written. */
 MUST_USE struct result batch_page_write(const struct tally *tally, const char *out,
-                                        enum batch_page_where where, struct text *why);
+                                        struct text *why);
 
 #endif

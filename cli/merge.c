@@ -276,7 +276,7 @@ static struct result merging_join(struct merging *merging, int *exit_code, struc
         .context = merging, .begin = merging_begin, .run = merging_run, .group = merging_group};
     TRY(merge_join(&merging->shards, merging->arena, &told, why));
     TRY(merging->result);
-    TRY(batch_page_write(merging->tally, merging->options->out, BATCH_PAGE_ALWAYS, why));
+    TRY(batch_page_write(merging->tally, merging->options->out, why));
     *exit_code =
         report_end(&merging->report, merging->groups, merging->group_count, merging->disagreements);
     if (missing + merging->broken > 0 && *exit_code == EXIT_MET) {

@@ -178,9 +178,9 @@ struct result outcome_finish(struct outcome *outcome, int *exit_code, struct tex
     if (report->shard != NULL) {
         TRY(shard_finish(report->shard, outcome->groups, outcome->group_count, why));
     }
-    TRY(batch_page_write(outcome->tally, outcome->order->out,
-                         outcome->order->keep == KEEP_NEVER ? BATCH_PAGE_BESIDE : BATCH_PAGE_ALWAYS,
-                         why));
+    if (outcome->order->keep != KEEP_NEVER) {
+        TRY(batch_page_write(outcome->tally, outcome->order->out, why));
+    }
     *exit_code = report_end(report, outcome->groups, outcome->group_count, outcome->disagreements);
     if (report->baseline != NULL) {
         *exit_code = outcome_compare(outcome, stream);

@@ -116,6 +116,9 @@ class Batch(Report):
         self.assertEqual([path.name for path in (self.folder / "picklock-out").rglob("*")], ["index.html"])
         page = (self.folder / "picklock-out" / "index.html").read_text()
         self.assertIn("All 3 runs", page)
+        self.picklock("run", SCENARIOS / "alone.yaml", "--keep", "always")    # one run again is no batch
+        self.picklock("run", SCENARIOS / "alone.yaml", "--seeds", "1..5", "--keep", "never")
+        self.assertEqual((self.folder / "picklock-out" / "index.html").read_text(), page)
         self.picklock("clean", "--all")
         self.assertFalse((self.folder / "picklock-out").exists())
 
