@@ -56,7 +56,11 @@ static void expect_settled(const struct hard_seed *seeds, size_t count)
 /* Many values were asked for and never heard of again: each could hold once more. */
 Test(linear_hard, exact_leases_that_others_may_have_had)
 {
-    static const struct hard_seed seeds[] = {{LINEAR_LEASE_EXACT, 1175}};
+    static const struct hard_seed seeds[] = {{LINEAR_LEASE_EXACT, 1021},
+                                             {LINEAR_LEASE_EXACT, 1067},
+                                             {LINEAR_LEASE_EXACT, 1175},
+                                             {LINEAR_LEASE_EXACT, 1222},
+                                             {LINEAR_LEASE_EXACT, 1226}};
     expect_settled(seeds, sizeof seeds / sizeof *seeds);
 }
 

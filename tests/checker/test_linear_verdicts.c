@@ -70,6 +70,32 @@ Test(linear_verdicts, exact_leases_of_one_owner_follow_each_other)
                         options.refused_acquire = LINEAR_REFUSED_HELD));
 }
 
+/* Of whom no more is heard, what he can still have done is all that counts: each of it once. */
+Test(linear_verdicts, exact_leases_of_who_is_gone_last_as_his_unknown_operations_let_them)
+{
+    static const struct line lines[] = {
+        {LINEAR_LEASE_EXACT, VERDICT_PASS, "a1.x:0-1 e1.x:50-51:i a2.y:60-61:f a2.z:180-181:f"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL, "a1.x:0-1 e1.x:50-51:i a2.y:60-61:f a2.z:210-211:f"},
+        {LINEAR_LEASE_EXACT, VERDICT_PASS,
+         "a1.x:0-1 e1.x:50-51:i e1.x:52-53:i a2.y:60-61:f a2.z:210-211:f"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL,
+         "a1.x:0-1 e1.x:50-51:i e1.x:52-53:i a2.y:60-61:f a2.z:310-311:f"},
+        {LINEAR_LEASE_EXACT, VERDICT_PASS, "a1.x:0-1 r1.x:2-3:i a2.y:10-11:f a3.z:20-21"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL, "a1.x:0-1 e1.x:2-3:i a2.y:10-11:f a3.z:20-21"},
+        {LINEAR_LEASE_EXACT, VERDICT_PASS,
+         "a1.x:0-1:i r1.x:2-3:i a2.y:10-11 r2.y:12-13 a3.z:20-21:f a5.v:30-31"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL,
+         "a1.x:0-1:i e1.x:2-3:i a2.y:10-11 r2.y:12-13 a3.z:20-21:f a5.v:30-31"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL,
+         "a1.x:0-1:i r1.x:2-3:i a2.y:10-11 r2.y:12-13 a3.z:20-21:f a5.v:30-31 r5.v:32-33 "
+         "a3.t:50-51:f"},
+        {LINEAR_LEASE_EXACT, VERDICT_PASS,
+         "a1.x:0-1:i r1.x:2-3:i a4.w:0-1:i a2.y:10-11 r2.y:12-13 a3.z:20-21:f a5.v:30-31 "
+         "r5.v:32-33 a3.t:50-51:f"},
+    };
+    EXPECT_ALL(lines, (options.ttl_ns = 100, options.refused_acquire = LINEAR_REFUSED_HELD));
+}
+
 /* The promised end follows from the request, of an acquire of unknown outcome as well. */
 Test(linear_verdicts, a_lease_ends_when_its_promise_does)
 {

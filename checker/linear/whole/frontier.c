@@ -254,6 +254,7 @@ static void call_unknown(struct frontier *frontier, uint32_t operation)
         frontier->track_owner[track] = owner;
     }
     who->called[unknown_kind(&frontier->whole->operations[operation])]++;
+    who->asked = frontier->whole->operations[operation].called;
 }
 
 static void call_known(struct frontier *frontier, uint32_t operation)
@@ -322,6 +323,10 @@ bool frontier_advance(struct frontier *frontier)
         return false;
     }
     count_event(frontier, due);
+    if (whole->operations[due].called > frontier->floor) {
+        frontier->floor = whole->operations[due].called;
+    }
+    frontier_fill_reserve(frontier);
     frontier->next_return++;
     return true;
 }

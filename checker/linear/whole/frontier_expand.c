@@ -27,6 +27,17 @@ static bool is_worth_trying(const struct frontier *frontier, const struct config
     return true;
 }
 
+/* Somebody in the reserve does it. */
+static void let_reserve(struct frontier *frontier, uint32_t at, enum unknown_kind what,
+                        uint32_t *first_open)
+{
+    for (uint32_t kind = 0; kind < RESERVE_KINDS && frontier->reserve_words > 0; kind++) {
+        if (frontier_try_reserve(frontier, at, what, kind)) {
+            frontier_put(frontier, &frontier->now, first_open);
+        }
+    }
+}
+
 static void expand_full(struct frontier *frontier, uint32_t at, uint32_t due, uint32_t *first_open)
 {
     for (uint32_t w = 0; w < frontier->slot_words; w++) {
@@ -51,6 +62,9 @@ static void expand_full(struct frontier *frontier, uint32_t at, uint32_t due, ui
     if (frontier_try_vanish(frontier, at)) {
         frontier_put(frontier, &frontier->now, first_open);
     }
+    let_reserve(frontier, at, UNKNOWN_TAKE, first_open);
+    let_reserve(frontier, at, UNKNOWN_FREE, first_open);
+    let_reserve(frontier, at, UNKNOWN_EXTEND, first_open);
     const uint32_t ghosts[3] = {HOLDER_GHOST, HOLDER_GHOST, HOLDER_ETERNAL};
     for (uint32_t i = 0; i < 3; i++) {
         if (frontier_try_ghost(frontier, at, ghosts[i], i == 0 ? UNKNOWN_FREE : UNKNOWN_TAKE)) {
@@ -100,6 +114,10 @@ static void let_go(struct frontier *frontier, uint32_t at, uint32_t holder, uint
         if (model == LINEAR_LEASE) {
             return; /* a release can say nothing from now on, so none is wasted */
         }
+    }
+    if (holder == HOLDER_RESERVE) {
+        let_reserve(frontier, at, UNKNOWN_FREE, first_open);
+        return;
     }
     if (holder == HOLDER_GHOST || holder == HOLDER_ETERNAL) {
         if (holder == HOLDER_GHOST && frontier_try_ghost(frontier, at, holder, UNKNOWN_FREE)) {
@@ -155,6 +173,9 @@ static void let_take(struct frontier *frontier, uint32_t at, uint32_t only, uint
             frontier_put(frontier, &frontier->now, first_open);
         }
     }
+    if (only == HOLDER_NOBODY) {
+        let_reserve(frontier, at, UNKNOWN_TAKE, first_open);
+    }
     const uint32_t ghosts[2] = {HOLDER_GHOST, HOLDER_ETERNAL};
     for (uint32_t i = 0; i < 2 && only == HOLDER_NOBODY; i++) {
         if (frontier_try_ghost(frontier, at, ghosts[i], UNKNOWN_TAKE)) {
@@ -192,8 +213,12 @@ static void let_smaller_fences(struct frontier *frontier, uint32_t at, uint32_t 
 static void let_last(struct frontier *frontier, uint32_t at, uint32_t *first_open)
 {
     uint32_t holder = config_at(&frontier->now, at)->state.holders[0];
-    if (frontier->rules.options->model != LINEAR_LEASE_EXACT || holder == HOLDER_NOBODY ||
-        holder == HOLDER_GHOST || holder == HOLDER_ETERNAL) {
+    if (!is_exact(frontier) || holder == HOLDER_NOBODY || holder == HOLDER_GHOST ||
+        holder == HOLDER_ETERNAL) {
+        return;
+    }
+    if (holder == HOLDER_RESERVE) {
+        let_reserve(frontier, at, UNKNOWN_EXTEND, first_open);
         return;
     }
     (void)let_happen(frontier, at, OPERATION_EXTEND, holder, first_open);

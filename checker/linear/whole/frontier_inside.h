@@ -29,6 +29,7 @@
 #define NO_TRACK     UINT32_MAX
 #define NO_SLOT      UINT32_MAX
 #define NO_OPERATION UINT32_MAX
+#define NO_OWNER     UINT32_MAX
 
 /* What an operation of unknown outcome does. */
 enum unknown_kind { UNKNOWN_TAKE, UNKNOWN_FREE, UNKNOWN_EXTEND, UNKNOWN_KINDS };
@@ -38,10 +39,14 @@ struct someone {
     uint32_t events;                /* that it has in all ... */
     uint32_t left;                  /* ... and that are to come */
     bool for_good;                  /* stays as it is when they are over */
+    bool nameless;                  /* goes into the reserve then (frontier_reserve.c) */
     uint32_t track;                 /* its counter while it has unknown operations, or NO_TRACK */
     uint32_t called[UNKNOWN_KINDS]; /* unknown operations called so far */
     uint32_t first[UNKNOWN_KINDS];  /* where their list begins in `unknown_calls` */
-    bool lingers;                   /* has unknown releases or extensions */
+    uint32_t takes;                 /* acquires, known or not */
+    uint32_t maybe[UNKNOWN_KINDS];  /* unknown operations in all */
+    int64_t asked;                  /* when the last of those called so far was called */
+    uint32_t next;                  /* while sizes are found out: who waits for the reserve, too */
     int64_t busy;                   /* until when its known operations so far were under way */
 };
 
@@ -49,6 +54,9 @@ struct trail {
     uint32_t operation; /* or, from `count` on, an unknown one: count + 3 * someone + its kind */
     uint32_t before;
 };
+
+/* What someone in the reserve can do (frontier_reserve.c). */
+enum { RESERVE_EXTENDS = 4, RESERVE_KINDS = 2 * RESERVE_EXTENDS, RESERVE_WORDS = 8 };
 
 /* How thorough. */
 enum frontier_way {
@@ -88,14 +96,17 @@ struct frontier {
     uint32_t eternals; /* unknown acquires that nothing ends, which some configuration may use */
     int64_t *eternal_calls; /* of exact leases: when they were called, in order */
     int64_t ghost_called;   /* from when on ghosts act, at the latest */
-    uint32_t ghosts;        /* complete ghosts that some configuration may use */
-    bool observed;          /* some operation sees that the lock is held */
-    bool seen_free;         /* ... that it is free, or not held by somebody */
-    bool nests;             /* how long a hold lasts can be seen, or it keeps its fence */
-    bool optional;          /* unknown acquires have slots of their own: their leases end */
-    bool early;             /* some promise was over before it arrived */
-    bool clocked;           /* promised ends are gone through in order (frontier_clock.c) */
-    uint32_t *by_until;     /* acquires, by their promised ends */
+    int64_t floor;          /* exact leases: no configuration can go back behind this position */
+    uint32_t reserve[RESERVE_KINDS]; /* how many there are of each kind, used or not */
+    uint32_t reserve_words;          /* of a configuration: RESERVE_WORDS or none */
+    uint32_t ghosts;                 /* complete ghosts that some configuration may use */
+    bool observed;                   /* some operation sees that the lock is held */
+    bool seen_free;                  /* ... that it is free, or not held by somebody */
+    bool nests;                      /* how long a hold lasts can be seen, or it keeps its fence */
+    bool optional;      /* unknown acquires have slots of their own: their leases end */
+    bool early;         /* some promise was over before it arrived */
+    bool clocked;       /* promised ends are gone through in order (frontier_clock.c) */
+    uint32_t *by_until; /* acquires, by their promised ends */
     size_t until_count, next_until;
     uint64_t *ending; /* slots of those whose promise ends now */
     int64_t position; /* of the return at hand */
@@ -128,7 +139,8 @@ static inline bool is_exact(const struct frontier *frontier)
 /* Whether nothing more will come from someone whose unknown operations are counted. */
 static inline bool is_over(const struct frontier *frontier, const struct someone *who)
 {
-    return who->left == 0 && who->track != NO_TRACK && (!who->for_good || frontier->forgets);
+    return who->left == 0 && who->track != NO_TRACK && !who->nameless &&
+           (!who->for_good || frontier->forgets);
 }
 
 static inline enum unknown_kind unknown_kind(const struct operation *operation)
@@ -227,11 +239,24 @@ bool frontier_try_late(struct frontier *frontier, uint32_t at, uint32_t slot);
 /* Put everything that can happen before `due` behind the configuration `at` of `now`; NO_SLOT:
  * nothing is due, and laziness only makes room. */
 void frontier_expand(struct frontier *frontier, uint32_t at, uint32_t due, uint32_t *first_open);
-/* Exact leases: counters that make no difference become equal. */
+
+/* ---- frontier_reserve.c: exact leases ------------------------------------------------------- */
+
+/* Whether someone's counters can go once nothing can happen before his last call any more. */
+static inline bool is_for_reserve(const struct frontier *frontier, const struct someone *who)
+{
+    return who->nameless && who->left == 0 && who->track != NO_TRACK &&
+           who->asked <= frontier->floor;
+}
+
+/* All who can go into the reserve do. */
+void frontier_fill_reserve(struct frontier *frontier);
+/* One of a kind takes the lock, or one of them holds it and lets go or extends. */
+bool frontier_try_reserve(struct frontier *frontier, uint32_t at, enum unknown_kind what,
+                          uint32_t kind);
+/* What makes no difference becomes equal. */
 void frontier_even_out(const struct frontier *frontier, struct config *config);
-/* Exact leases: another who can do as much goes before him who is counted in `track`. */
-bool frontier_waits_in_reserve(const struct frontier *frontier, const struct config *config,
-                               uint32_t track);
+
 /* Put the scratch configuration into `set`. An item that is new or better is still to expand. */
 void frontier_put(struct frontier *frontier, struct config_set *set, uint32_t *first_open);
 

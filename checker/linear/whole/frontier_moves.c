@@ -182,8 +182,7 @@ bool frontier_try_unknown(struct frontier *frontier, uint32_t at, uint32_t track
     uint32_t owner = track == NO_TRACK ? NO_TRACK : frontier->track_owner[track];
     const struct config *config = config_at(&frontier->now, at);
     if (owner == NO_TRACK ||
-        !frontier_has_left(frontier, config, &frontier->someone[owner], kind, POSITION_NEVER) ||
-        (kind == UNKNOWN_TAKE && frontier_waits_in_reserve(frontier, config, track))) {
+        !frontier_has_left(frontier, config, &frontier->someone[owner], kind, POSITION_NEVER)) {
         return false;
     }
     const struct someone *who = &frontier->someone[owner];

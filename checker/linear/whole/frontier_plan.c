@@ -91,14 +91,23 @@ static void name_owners(struct frontier *frontier)
         whole->entangled = whole->entangled || operation->called <= owner->busy;
         owner->busy =
             unknown || operation->returned < owner->busy ? owner->busy : operation->returned;
-        owner->lingers = owner->lingers || (unknown && operation->kind != OPERATION_MAYBE_TAKE);
+        owner->takes +=
+            operation->kind == OPERATION_TAKE || operation->kind == OPERATION_MAYBE_TAKE ? 1 : 0;
+        if (unknown) {
+            owner->maybe[unknown_kind(operation)]++;
+        }
         learn(frontier, operation);
     }
     for (uint32_t i = 0; i < frontier->someone_count; i++) {
-        bool exact = is_exact(frontier) && frontier->observed && frontier->someone[i].lingers;
-        frontier->someone[i].for_good = is_mutex(frontier) || exact || whole->options->order ||
-                                        (frontier->optional && frontier->observed);
+        struct someone *who = &frontier->someone[i];
+        bool exact = is_exact(frontier) && frontier->observed;
+        bool lingers = who->maybe[UNKNOWN_FREE] > 0 || who->maybe[UNKNOWN_EXTEND] > 0;
+        who->nameless = exact && who->maybe[UNKNOWN_EXTEND] < RESERVE_EXTENDS &&
+                        (who->maybe[UNKNOWN_TAKE] == 0 || who->takes == 1);
+        who->for_good = is_mutex(frontier) || (exact && lingers) || whole->options->order ||
+                        (frontier->optional && frontier->observed);
     }
+    frontier->reserve_words = is_exact(frontier) && frontier->observed ? RESERVE_WORDS : 0;
     bool seen = frontier->nests || frontier->seen_free;
     frontier->clocked = seen && (frontier->optional || frontier->early);
     table_release(&table);
@@ -163,12 +172,32 @@ static void note_ends(struct frontier *frontier)
     }
 }
 
+/* Those among `first` and who stands behind him who can go into the reserve do; returns how many.
+ */
+static uint32_t leave_for_reserve(struct frontier *frontier, uint32_t *first)
+{
+    uint32_t gone = 0;
+    for (uint32_t *at = first; *at != NO_OWNER;) {
+        struct someone *who = &frontier->someone[*at];
+        if (is_for_reserve(frontier, who)) {
+            who->track = NO_TRACK;
+            *at = who->next;
+            gone++;
+        } else {
+            at = &who->next;
+        }
+    }
+    return gone;
+}
+
 /* How many pending operations and counters there are at most at a time. */
 static void size_configs(struct frontier *frontier)
 {
     struct whole *whole = frontier->whole;
     uint32_t pending = 0, pending_max = 1, tracked = 0, tracked_max = 1;
+    uint32_t waiting = NO_OWNER;
     size_t next_return = 0;
+    frontier->floor = INT64_MIN;
     for (uint32_t i = 0; i < frontier->someone_count; i++) {
         frontier->someone[i].left = frontier->someone[i].events;
     }
@@ -186,6 +215,9 @@ static void size_configs(struct frontier *frontier)
             owner->track = ends ? NO_TRACK : owner->track;
             pending--;
             next_return++;
+            int64_t called = whole->operations[r].called;
+            frontier->floor = called > frontier->floor ? called : frontier->floor;
+            tracked -= leave_for_reserve(frontier, &waiting);
         }
         struct someone *owner = &frontier->someone[frontier->owners[i]];
         owner->left--;
@@ -194,7 +226,12 @@ static void size_configs(struct frontier *frontier)
         } else if (owner->track == NO_TRACK) {
             tracked++;
             owner->track = 0;
+            if (owner->nameless) {
+                owner->next = waiting;
+                waiting = frontier->owners[i];
+            }
         }
+        owner->asked = operation_is_unknown(operation) ? operation->called : owner->asked;
         pending_max = pending > pending_max ? pending : pending_max;
         tracked_max = tracked > tracked_max ? tracked : tracked_max;
         if (is_over(frontier, owner)) {
@@ -247,7 +284,7 @@ void frontier_prepare(struct frontier *frontier)
     frontier->loose = frontier_take(frontier, frontier->slot_words * sizeof *frontier->loose);
     frontier->track_owner =
         frontier_take(frontier, frontier->track_count * sizeof *frontier->track_owner);
-    uint32_t words = frontier->slot_words + 2 * frontier->track_count;
+    uint32_t words = frontier->slot_words + 2 * frontier->track_count + frontier->reserve_words;
     frontier->scratch = frontier_take(frontier, config_bytes(words));
     if (frontier->exhausted) {
         return;
@@ -271,6 +308,8 @@ void frontier_restart(struct frontier *frontier)
     frontier->rules.passed = INT64_MIN;
     frontier->position = INT64_MIN;
     frontier->ghosts = frontier->eternals = 0;
+    frontier->floor = INT64_MIN;
+    memset(frontier->reserve, 0, sizeof frontier->reserve);
     memset(frontier->slots_used, 0, frontier->slot_words * sizeof *frontier->slots_used);
     for (uint32_t i = 0; i < frontier->track_count; i++) {
         frontier->track_owner[i] = NO_TRACK;

@@ -252,7 +252,7 @@ static void part_choose(struct part *part, uint32_t identity)
         }
     }
     if (part->count < CHOSEN_MAX && identity != HOLDER_NOBODY && identity != HOLDER_GHOST &&
-        identity != HOLDER_ETERNAL) {
+        identity != HOLDER_ETERNAL && identity != HOLDER_RESERVE) {
         part->chosen[part->count++] = identity;
     }
 }

@@ -13,6 +13,7 @@ enum {
 #define HOLDER_GHOST   (UINT32_MAX - 1) /* an unknown acquire that an unknown release may end */
 #define HOLDER_ETERNAL (UINT32_MAX - 2) /* an unknown acquire that nothing can end */
 #define HOLDER_WILD    (UINT32_MAX - 3) /* anybody, or nobody: what a window begins with */
+#define HOLDER_RESERVE (UINT32_MAX - 4) /* exact leases: one whose events are over */
 
 /*
  * Times are those of the operations' positions. An exact lease was granted at some time in
