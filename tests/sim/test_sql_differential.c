@@ -127,3 +127,33 @@ Test(sql_differential, a_fence_is_drawn_when_the_row_is_ours, .fini = gone, .tim
     cr_assert_eq(kill(first, SIGCONT), 0);
     cr_assert_gt(answer(0), other, "who comes later has the greater fence");
 }
+
+/* Files of a database that are only read are links to those of the template: nothing may write
+ * there. The cache is a new one, beside the run's folder: links do not leave a file system. */
+Test(sql_differential, a_server_leaves_what_it_shares_as_it_was, .fini = gone, .timeout = 120)
+{
+    static const char look[] = "linked=$(find '%.200s' -type f -links +1 | wc -l)\n"
+                               "[ \"$linked\" -gt 200 ] || echo \"only $linked are shared\"\n"
+                               "find '%.200s' -type f -links +1 -newer '%.200s' | head -n 5\n";
+    static struct steps steps;
+    char data[SERVER_PATH_BYTES + 16];
+    char hba[SERVER_PATH_BYTES + 32];
+    char script[2048];
+    char said[512] = "";
+    struct place cache;
+    place_make(&cache);
+    cr_assert_eq(setenv("XDG_CACHE_HOME", cache.path, 1), 0);
+    rig_open(&rig, false);
+    steps_draw(&steps, 3000, WALL_NS, false);
+    cr_assert(rig_run(&rig, &steps, WALL_NS, 3000));
+    node_crash(&rig.node);
+    (void)snprintf(data, sizeof data, "%.500s/data", rig.node.server.directory);
+    (void)snprintf(hba, sizeof hba, "%s/pg_hba.conf", data);
+    (void)snprintf(script, sizeof script, look, data, data, hba);
+    FILE *shell = popen(script, "re");
+    cr_assert_not_null(shell);
+    size_t bytes = fread(said, 1, sizeof said - 1, shell);
+    (void)pclose(shell);
+    place_remove(&cache);
+    cr_assert_eq(bytes, 0, "%s", said);
+}

@@ -39,6 +39,17 @@ static bool sql_find(char *path, size_t bytes)
     return newest > 0;
 }
 
+/* What a password is kept as, before it is one. */
+#define ZEROS "00000000000000000000000000000000"
+
+/* A database on which no other is made; one blank line ends a statement. */
+#define FURNISH_SMALL                                                                              \
+    "DROP SCHEMA information_schema CASCADE;\n\n"                                                  \
+    "UPDATE pg_database SET datistemplate = false;\n\n"                                            \
+    "DROP DATABASE template0;\n\n"                                                                 \
+    "DROP DATABASE template1;\n\n"                                                                 \
+    "VACUUM FREEZE;\n\n"
+
 static void data_path(const struct server_process *process, char path[SERVER_PATH_BYTES + 16])
 {
     (void)snprintf(path, SERVER_PATH_BYTES + 16, "%.500s/data", process->directory);
@@ -46,34 +57,53 @@ static void data_path(const struct server_process *process, char path[SERVER_PAT
 
 /*
  * Making a database takes a second: it is made once for each version of the server and kept in the
- * user's cache, with the tables in it, and copied. Where that cannot be written it is made each
- * time. $1: where it goes, $2: the server's program, $3: the tables, $4: how a client is known, $5:
- * the cache; the password comes last, as a statement to read.
+ * user's cache. It is a small one: no database but its own, and nothing is left in it to be written
+ * by who only reads (VACUUM FREEZE). So each server shares its files by hard links; what is listed
+ * in its `written` is copied. A role's password stands in one of these, in place of zeros, since a
+ * server that is started to set it takes longer than all else. $1: where it goes, $2: the server's
+ * program, $3: the tables, $4: how a client is known, $5: the cache; a password is read.
  */
 static const char furnish_script[] =
     "set -eu\n"
     "umask 077\n"
-    "data=$1 bin=${2%/*}\n"
+    "data=$1 bin=$(dirname \"$(readlink -f \"$2\")\") cache=$5/picklock zeros=md5" ZEROS "\n"
     "version=$(\"$2\" --version)\n"
     "version=${version#*) }\n"
-    "cache=$5/picklock\n"
-    "template=$cache/postgresql-${version%% *}-2\n"
-    "if [ -f \"$template/PG_VERSION\" ]; then\n"
-    "    cp -a --reflink=auto \"$template\" \"$data\"\n"
-    "else\n"
-    "    \"$bin/initdb\" -D \"$data\" -U picklock -A trust --no-sync --locale=C -E UTF8"
-    " --wal-segsize=1 </dev/null\n"
-    "    printf '%s' \"$3\" | \"$2\" --single -D \"$data\" -c fsync=off -j postgres\n"
-    "    if [ -d \"$cache\" ] || mkdir \"$cache\" 2>/dev/null; then\n"
-    "        find \"$cache\" -maxdepth 1 -name '*.new.*' -mmin +10 -exec rm -rf {} +\n"
+    "template=$cache/postgresql-${version%% *}-3 new=$data\n"
+    "exec 2>&1\n"
+    "if [ ! -f \"$template/PG_VERSION\" ]; then\n"
+    "    if [ -d \"$cache\" ] || mkdir \"$cache\" 2>/dev/null && [ -w \"$cache\" ]; then\n"
     "        new=$template.new.$$\n"
-    "        cp -a --reflink=auto \"$data\" \"$new\" && mv -T \"$new\" \"$template\" ||"
-    " rm -rf \"$new\"\n"
+    "        find \"$cache\" -maxdepth 1 -name '*.new.*' -mmin +10 -exec rm -rf {} +\n"
     "    fi\n"
-    "fi 2>&1\n"
+    "    sums=$(\"$bin/initdb\" --help | grep -o -e --no-data-checksums || :)\n"
+    "    \"$bin/initdb\" -D \"$new\" -U picklock -A trust --no-sync --locale=C -E UTF8"
+    " --wal-segsize=1 $sums </dev/null\n"
+    "    printf '%s' \"$3\" \"ALTER ROLE picklock PASSWORD '$zeros';\n\n" FURNISH_SMALL "\" |"
+    " \"$2\" --single -D \"$new\" -c fsync=off -j postgres\n"
+    "    wal=$(\"$bin/pg_controldata\" \"$new\" | sed -n 's/^Latest.*REDO WAL file: *//p')\n"
+    "    [ -f \"$new/pg_wal/$wal\" ]\n"
+    "    find \"$new\" -type f \\( -name '*_fsm' -o -name '*_vm' -o -path '*/pg_wal/*'"
+    " ! -name \"$wal\" \\) -delete\n"
+    "    (cd \"$new\"\n"
+    "    find . -type f ! -path './base/*' ! -path './global/*' >written\n"
+    "    find base -type f -name '[1-9][0-9][0-9][0-9][0-9]*' >>written\n"
+    "    echo global/pg_control >>written\n"
+    "    grep -l -r -a \"$zeros\" global >>written)\n"
+    "    [ \"$new\" = \"$data\" ] || mv -T \"$new\" \"$template\" 2>/dev/null || rm -rf \"$new\"\n"
+    "fi\n"
+    "if [ ! -d \"$data\" ]; then\n"
+    "    cp -al \"$template\" \"$data\" 2>/dev/null ||"
+    " { rm -rf \"$data\"; cp -a --reflink=auto \"$template\" \"$data\"; }\n"
+    "    (cd \"$template\"; xargs cp -a --parents --remove-destination -t \"$data\" <written)\n"
+    "fi\n"
     "printf 'host all all all %s\\nlocal all all trust\\n' \"$4\" >\"$data/pg_hba.conf\"\n"
-    "[ \"$4\" = trust ] || \"$2\" --single -D \"$data\" -c fsync=off -c password_encryption=md5"
-    " postgres 2>&1\n";
+    "[ \"$4\" = trust ] || {\n"
+    "    read -r password\n"
+    "    hash=$(printf '%spicklock' \"$password\" | md5sum)\n"
+    "    printf 's/%s/md5%.32s/' \"$zeros\" \"$hash\" |"
+    " LC_ALL=C sed -i -f /dev/stdin \"$data/$(tail -n 1 \"$data/written\")\"\n"
+    "}\n";
 
 /* The user's cache; it is made here, for it is the user's and not the server's. */
 static void cache_path(char path[SERVER_PATH_BYTES])
@@ -108,7 +138,7 @@ static void sql_furnish(const struct server_process *process, struct server_word
     cache_path(cache);
     server_word(words, "%s", cache);
     if (password != NULL) {
-        text_add(input, "ALTER ROLE picklock PASSWORD '%s'\n", password);
+        text_add(input, "%s\n", password);
     }
 }
 
