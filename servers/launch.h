@@ -29,12 +29,15 @@ enum {
 struct server_process {
     uint32_t index;
     uint32_t node_count;
-    uint8_t fsync;         /* enum fsync_setting */
-    uint8_t pooler;        /* enum pooler_setting */
-    uint8_t variant;       /* 0, or what `differs` said */
-    uint32_t starts;       /* how often it was started */
-    bool power_cut;        /* its power will be cut: what it answers must be synced */
-    bool exposed;          /* it listens beyond loopback */
+    uint8_t fsync;   /* enum fsync_setting */
+    uint8_t pooler;  /* enum pooler_setting */
+    uint8_t variant; /* 0, or what `differs` said */
+    uint32_t starts; /* how often it was started */
+    bool power_cut;  /* its power will be cut: what it answers must be synced */
+    bool exposed;    /* it listens beyond loopback */
+    bool followed;   /* a server of its kind will take its place: it can be followed */
+    bool follows;    /* ... that is this one: it listens to who is `at` */
+    struct address at;
     const char *program;   /* NULL: launch->program, from the path */
     const char *directory; /* its own: it is there, and empty before the first start */
     const char *log_path;
@@ -105,6 +108,15 @@ struct server_peers {
                               uint32_t *from);
 };
 
+/* How a server follows another from its first start on, and takes its place (failover). */
+struct server_replica {
+    /* Has all that was written to `followed` by now arrived? It must not wait until it has. */
+    struct result (*in_step)(struct server_process *replica, struct server_process *followed,
+                             bool *in_step, struct text *why);
+    /* Nothing more will come: it shall take writes. Returns when it does. */
+    struct result (*promote)(struct server_process *replica, struct text *why);
+};
+
 struct server_launch {
     const char *program; /* "redis-server" */
     const char *package; /* Debian's, which brings it */
@@ -143,6 +155,9 @@ struct server_launch {
     /* It takes the orders of refuse_writes, evict, script_flush and failover, which are Redis'
      * words yet (harness/real/run/). */
     bool orders;
+
+    /* Failover, where these are not its words. NULL: it is never followed. */
+    const struct server_replica *replica;
 
     /* Before the first start: a program that fills its directory, and what that reads. */
     void (*furnish)(const struct server_process *process, struct server_words *words,

@@ -91,7 +91,8 @@ bool server_launch_has(const struct server_launch *launch, enum fault_kind fault
 {
     bool clock = fault == FAULT_CLOCK_JUMP || fault == FAULT_CLOCK_RATE;
     bool order = fault == FAULT_REFUSE_WRITES || fault == FAULT_EVICT ||
-                 fault == FAULT_SCRIPT_FLUSH || fault == FAULT_FAILOVER;
+                 fault == FAULT_SCRIPT_FLUSH ||
+                 (fault == FAULT_FAILOVER && launch->replica == NULL);
     return !(clock && launch->clock_offset == NULL) &&
            !(fault == FAULT_POWER_LOSS && launch->growing_file == NULL &&
              launch->log_folder == NULL) &&

@@ -259,6 +259,52 @@ static bool lost_did(const struct keys *keys, const struct keys_lost *lost,
     return !held->present && key->present && (verb_of(keys, command) == LOCK_VERB_DELETE || known);
 }
 
+static void row_gone(struct keys *keys, struct keys_return *back, uint32_t name)
+{
+    struct keys_key *key = keys_key_on(keys, name, back->node);
+    if (!key->present || (key->has_ttl && key->earliest_ns <= loop_now_ns())) {
+        return;
+    }
+    keys_tell_ending(keys, back->node, name,
+                     &(struct keys_ending){.f = HISTORY_KEY_LOST,
+                                           .cause = back->cause,
+                                           .fault = back->fault,
+                                           .true_ns = back->lost_ns,
+                                           .since_ns = TIME_NEVER});
+    key->present = false;
+    back->lost++;
+}
+
+/* A replica has a row as it was before: who had it then has it again, if its time is not up. */
+static void row_older(struct keys *keys, struct keys_return *back, uint32_t name,
+                      const struct server_held *held)
+{
+    struct keys_key *key = keys_key_on(keys, name, back->node);
+    int64_t until_ns = held->until_ms * NS_PER_MS;
+    bool same = key->present && memcmp(&key->value, &held->owner, sizeof key->value) == 0 &&
+                key->earliest_wall_ns <= until_ns && until_ns <= key->latest_wall_ns;
+    if (same) {
+        return;
+    }
+    row_gone(keys, back, name);
+    if (until_ns <= keys_clock_wall(&keys->nodes[back->node].clock, loop_now_ns())) {
+        return;
+    }
+    *key = (struct keys_key){.present = true,
+                             .has_ttl = true,
+                             .has_value = true,
+                             .shape = SHAPE_STRING,
+                             .owner = HISTORY_NOBODY,
+                             .fault = HISTORY_NO_FAULT,
+                             .earliest_wall_ns = until_ns,
+                             .latest_wall_ns = until_ns,
+                             .earliest_ns = TIME_NEVER,
+                             .latest_ns = TIME_NEVER};
+    memcpy(&key->value, &held->owner, sizeof key->value);
+    keys_key_end(keys, back->node, name);
+    keys_tell_back(keys, back, name, loop_now_ns());
+}
+
 static struct result resource_back(struct keys *keys, struct keys_return *back,
                                    struct server_process *process, uint32_t resource,
                                    struct text *why)
@@ -274,16 +320,10 @@ static struct result resource_back(struct keys *keys, struct keys_return *back,
             own_unit(keys, back->node, lost, true);
         }
     }
-    bool over = key->has_ttl && key->earliest_ns <= loop_now_ns();
-    if (key->present && !held.present && !over) {
-        keys_tell_ending(keys, back->node, name_of(keys, resource),
-                         &(struct keys_ending){.f = HISTORY_KEY_LOST,
-                                               .cause = back->cause,
-                                               .fault = back->fault,
-                                               .true_ns = back->lost_ns,
-                                               .since_ns = TIME_NEVER});
-        key->present = false;
-        back->lost++;
+    if (!held.present) {
+        row_gone(keys, back, name_of(keys, resource));
+    } else if (back->cause == CAUSE_FAILOVER) {
+        row_older(keys, back, name_of(keys, resource), &held);
     }
     return RESULT_OK;
 }

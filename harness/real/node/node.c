@@ -108,6 +108,9 @@ static void node_show(struct node *node)
         .pooler = node->options.pooler,
         .power_cut = node->options.track_fsync,
         .exposed = node->options.ip != 0,
+        .followed = node->options.followed,
+        .follows = node->options.replica,
+        .at = node->options.at,
         .program = node->options.server,
         .directory = node->directory,
         .log_path = node->log_path,
@@ -115,6 +118,12 @@ static void node_show(struct node *node)
         .talk_fd = -1,
     };
     memcpy(node->server.peer_port, node->peer_port, sizeof node->peer_port);
+}
+
+void node_moved(struct node *node)
+{
+    node->server.directory = node->directory;
+    node->server.log_path = node->log_path;
 }
 
 struct result node_init(struct node *node, const struct node_options *options, struct text *why)

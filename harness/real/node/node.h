@@ -34,7 +34,9 @@ struct node_options {
     uint8_t fsync;              /* enum fsync_setting */
     uint8_t pooler;             /* enum pooler_setting */
     bool fake_clock;            /* its wall clock will be moved: preload the clock shim */
-    bool replica;               /* its folder and log are called so */
+    bool followed;              /* its failover is planned: it can be followed */
+    bool replica;               /* its folder and log are called so; it follows who is ... */
+    struct address at;          /* ... here, if its kind's launch has a `replica` */
     bool track_fsync;           /* its power will be cut: preload the fsync shim */
     const char *run_directory;  /* absolute; for its log */
     const char *data_directory; /* for what is of no use after the run; NULL: the same */
@@ -65,6 +67,8 @@ MUST_USE struct result node_init(struct node *node, const struct node_options *o
                                  struct text *why);
 /* For the files of node.h: an error with errno's sentence. */
 MUST_USE struct result node_refused(const struct node *node, const char *what, struct text *why);
+/* It was copied to here: what its kind sees of it points here again. */
+void node_moved(struct node *node);
 struct address node_address(const struct node *node);
 MUST_USE struct result node_start(struct node *node, struct text *why);
 

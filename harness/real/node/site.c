@@ -26,7 +26,7 @@ static struct result child_start(struct site *site, struct text *why)
 static struct result child_ready(struct site *site, bool *ready, struct text *why)
 {
     if (site->node.state == NODE_UP) { /* a replica that takes its node's place */
-        *ready = site->launch->alive(&site->server);
+        *ready = site->launch->alive(&site->node.server);
         return RESULT_OK;
     }
     return node_ready(&site->node, ready, why);

@@ -28,6 +28,7 @@ void run_node_needs(const struct run *run, int32_t index, struct node_options *o
         if (fault_is((enum fault_kind)fault->kind, FAULT_OF_CLOCK)) {
             options->fake_clock = true;
         }
+        options->followed = options->followed || fault->kind == FAULT_FAILOVER;
         const struct server_launch *launch = server_kind_at(options->kind)->launch;
         if (fault->kind == FAULT_POWER_LOSS &&
             (options->fsync != FSYNC_NONE || launch->log_folder != NULL)) {

@@ -3,6 +3,7 @@
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
+#include "servers/kinds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -202,6 +203,27 @@ static struct result replica_listen(struct run_replica *replica, struct text *wh
                            relay_accept, why);
 }
 
+/* What a kind has of its own to follow and to be promoted; NULL: the orders of Redis. */
+static const struct server_replica *replica_kind(const struct run_replica *replica)
+{
+    return server_kind_at(replica->run->plan->scenario.node_kind)->launch->replica;
+}
+
+static struct result replica_follow(struct run_replica *replica, struct text *why)
+{
+    struct admin_reply reply;
+    char port[16];
+    char ip_memory[16];
+    struct text ip = text_over(ip_memory, sizeof ip_memory);
+    if (replica_kind(replica) != NULL) {
+        return RESULT_OK; /* it does so since its start */
+    }
+    (void)snprintf(port, sizeof port, "%u", replica->address.port);
+    address_print_ip(replica->address, &ip);
+    return site_order(&replica->site, (const char *[]){"REPLICAOF", ip.data, port, NULL}, &reply,
+                      why);
+}
+
 /* A server of its own that follows node `index` through a relay of ours. */
 static struct result replica_start(struct run *run, int32_t index, struct text *why)
 {
@@ -218,11 +240,7 @@ static struct result replica_start(struct run *run, int32_t index, struct text *
         .server = run->options->server,
         .password = run->password,
     };
-    struct admin_reply reply;
     struct site_place place;
-    char port[16];
-    char ip_memory[16];
-    struct text ip = text_over(ip_memory, sizeof ip_memory);
     bool ready = false;
     if (replica == NULL) {
         text_add(why, "no memory for a replica");
@@ -233,17 +251,15 @@ static struct result replica_start(struct run *run, int32_t index, struct text *
     replica->index = index;
     replica->listen_fd = -1;
     run_node_needs(run, index, &options);
+    TRY(replica_listen(replica, why));
+    options.at = replica->address;
     TRY(site_init(&replica->site, &options, run_cluster_place(run, index, &place), why));
     TRY(site_start(&replica->site, why));
-    TRY(replica_listen(replica, why));
     while (!ready) {
         TRY(site_ready(&replica->site, &ready, why));
         (void)nanosleep(&(struct timespec){.tv_nsec = ready ? 0 : NS_PER_MS / 5}, NULL);
     }
-    (void)snprintf(port, sizeof port, "%u", replica->address.port);
-    address_print_ip(replica->address, &ip);
-    return site_order(&replica->site, (const char *[]){"REPLICAOF", ip.data, port, NULL}, &reply,
-                      why);
+    return replica_follow(replica, why);
 }
 
 static bool replica_ask(struct run *run, struct site *site, const char *const *words,
@@ -264,7 +280,19 @@ static bool replica_in_step(struct run_replica *replica)
 {
     struct run *run = replica->run;
     struct site *site = &run->nodes[replica->index].site;
+    const struct server_replica *kind = replica_kind(replica);
     struct admin_reply reply;
+    if (kind != NULL) {
+        char memory[WHY_BYTES];
+        struct text text = text_over(memory, sizeof memory);
+        bool in_step = false;
+        struct result asked =
+            kind->in_step(&replica->site.node.server, &site->node.server, &in_step, &text);
+        if (result_failed(asked)) {
+            run_fail(run, asked, text.data);
+        }
+        return in_step;
+    }
     return replica_ask(run, site,
                        (const char *[]){"SET", "picklock:probe", "1", "PX", "1000", NULL},
                        &reply) &&
@@ -313,10 +341,22 @@ struct result run_replicas_start(struct run *run, struct text *why)
 
 /* ---- failover ------------------------------------------------------------------------------- */
 
+static struct result replica_take_over(struct run_replica *replica, struct site *promoted,
+                                       struct text *why)
+{
+    struct admin_reply reply;
+    const struct server_replica *kind = replica_kind(replica);
+    if (kind != NULL) {
+        return kind->promote(&promoted->node.server, why);
+    }
+    /* The first answer shows that the server has taken a turn: it has read what came before. */
+    TRY(site_order(promoted, (const char *[]){"PING", NULL}, &reply, why));
+    return site_order(promoted, (const char *[]){"REPLICAOF", "NO", "ONE", NULL}, &reply, why);
+}
+
 bool run_replica_promote(struct run *run, int32_t node)
 {
     struct run_replica *replica = run->replicas[node];
-    struct admin_reply reply;
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
     if (replica == NULL || replica->promoted) {
@@ -332,14 +372,10 @@ bool run_replica_promote(struct run *run, int32_t node)
     struct result done = site_crash(&old, &text);
     run->nodes[node].site = replica->site;
     replica->site = old;
-    /* The first answer shows that the server has taken a turn: it has read what came before. */
-    struct site *promoted = &run->nodes[node].site;
+    node_moved(&run->nodes[node].site.node);
+    node_moved(&replica->site.node);
     if (!result_failed(done)) {
-        done = site_order(promoted, (const char *[]){"PING", NULL}, &reply, &text);
-    }
-    if (!result_failed(done)) {
-        done =
-            site_order(promoted, (const char *[]){"REPLICAOF", "NO", "ONE", NULL}, &reply, &text);
+        done = replica_take_over(replica, &run->nodes[node].site, &text);
     }
     if (result_failed(done)) {
         run_fail(run, done, text.data);

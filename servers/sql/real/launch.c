@@ -3,6 +3,7 @@
 #include "servers/sql/real/admin.h"
 #include "servers/sql/real/pooler.h"
 #include "servers/sql/real/real.h"
+#include "servers/sql/real/replica.h"
 #include "servers/sql/real/statements.h"
 
 #include <glob.h>
@@ -60,8 +61,10 @@ static void data_path(const struct server_process *process, char path[SERVER_PAT
  * user's cache. It is a small one: no database but its own, and nothing is left in it to be written
  * by who only reads (VACUUM FREEZE). So each server shares its files by hard links; what is listed
  * in its `written` is copied. A role's password stands in one of these, in place of zeros, since a
- * server that is started to set it takes longer than all else. $1: where it goes, $2: the server's
- * program, $3: the tables, $4: how a client is known, $5: the cache; a password is read.
+ * server that is started to set it takes longer than all else. A replica is made from the same
+ * template, and so begins where that begins which it follows. $1: where it goes, $2: the server's
+ * program, $3: the tables, $4: how a client is known, $5: the cache, $6: whom it follows, or
+ * nothing; a password is read.
  */
 static const char furnish_script[] =
     "set -eu\n"
@@ -69,18 +72,19 @@ static const char furnish_script[] =
     "data=$1 bin=$(dirname \"$(readlink -f \"$2\")\") cache=$5/picklock zeros=md5" ZEROS "\n"
     "version=$(\"$2\" --version)\n"
     "version=${version#*) }\n"
-    "template=$cache/postgresql-${version%% *}-3 new=$data\n"
     "exec 2>&1\n"
+    "[ -d \"$cache\" ] || mkdir \"$cache\" 2>/dev/null && [ -w \"$cache\" ] ||"
+    " cache=${data%/*/*}\n"
+    "template=$cache/postgresql-${version%% *}-3\n"
     "if [ ! -f \"$template/PG_VERSION\" ]; then\n"
-    "    if [ -d \"$cache\" ] || mkdir \"$cache\" 2>/dev/null && [ -w \"$cache\" ]; then\n"
-    "        new=$template.new.$$\n"
-    "        find \"$cache\" -maxdepth 1 -name '*.new.*' -mmin +10 -exec rm -rf {} +\n"
-    "    fi\n"
+    "    new=$template.new.$$\n"
+    "    find \"$cache\" -maxdepth 1 -name '*.new.*' -mmin +10 -exec rm -rf {} +\n"
     "    sums=$(\"$bin/initdb\" --help | grep -o -e --no-data-checksums || :)\n"
     "    \"$bin/initdb\" -D \"$new\" -U picklock -A trust --no-sync --locale=C -E UTF8"
     " --wal-segsize=1 $sums </dev/null\n"
     "    printf '%s' \"$3\" \"ALTER ROLE picklock PASSWORD '$zeros';\n\n" FURNISH_SMALL "\" |"
-    " \"$2\" --single -D \"$new\" -c fsync=off -j postgres\n"
+    " \"$2\" --single -D \"$new\" -c fsync=off -c max_worker_processes=0"
+    " -c max_wal_senders=0 -j postgres\n"
     "    wal=$(\"$bin/pg_controldata\" \"$new\" | sed -n 's/^Latest.*REDO WAL file: *//p')\n"
     "    [ -f \"$new/pg_wal/$wal\" ]\n"
     "    find \"$new\" -type f \\( -name '*_fsm' -o -name '*_vm' -o -path '*/pg_wal/*'"
@@ -90,19 +94,24 @@ static const char furnish_script[] =
     "    find base -type f -name '[1-9][0-9][0-9][0-9][0-9]*' >>written\n"
     "    echo global/pg_control >>written\n"
     "    grep -l -r -a \"$zeros\" global >>written)\n"
-    "    [ \"$new\" = \"$data\" ] || mv -T \"$new\" \"$template\" 2>/dev/null || rm -rf \"$new\"\n"
+    "    mv -T \"$new\" \"$template\" 2>/dev/null || rm -rf \"$new\"\n"
     "fi\n"
-    "if [ ! -d \"$data\" ]; then\n"
-    "    cp -al \"$template\" \"$data\" 2>/dev/null ||"
+    "cp -al \"$template\" \"$data\" 2>/dev/null ||"
     " { rm -rf \"$data\"; cp -a --reflink=auto \"$template\" \"$data\"; }\n"
-    "    (cd \"$template\"; xargs cp -a --parents --remove-destination -t \"$data\" <written)\n"
-    "fi\n"
-    "printf 'host all all all %s\\nlocal all all trust\\n' \"$4\" >\"$data/pg_hba.conf\"\n"
+    "(cd \"$template\"; xargs cp -a --parents --remove-destination -t \"$data\" <written)\n"
+    "printf 'host all,replication all all %s\\nlocal all all trust\\n' \"$4\""
+    " >\"$data/pg_hba.conf\"\n"
+    "password=\n"
     "[ \"$4\" = trust ] || {\n"
     "    read -r password\n"
     "    hash=$(printf '%spicklock' \"$password\" | md5sum)\n"
     "    printf 's/%s/md5%.32s/' \"$zeros\" \"$hash\" |"
     " LC_ALL=C sed -i -f /dev/stdin \"$data/$(tail -n 1 \"$data/written\")\"\n"
+    "}\n"
+    "[ -z \"$6\" ] || {\n"
+    "    printf \"primary_conninfo = '%s%s'\\n\" \"$6\" \"${password:+ password=$password}\""
+    " >\"$data/postgresql.auto.conf\"\n"
+    "    : >\"$data/standby.signal\"\n"
     "}\n";
 
 /* The user's cache; it is made here, for it is the user's and not the server's. */
@@ -137,6 +146,7 @@ static void sql_furnish(const struct server_process *process, struct server_word
     server_word(words, password != NULL ? "password" : "trust");
     cache_path(cache);
     server_word(words, "%s", cache);
+    replica_word(process, words);
     if (password != NULL) {
         text_add(input, "%s\n", password);
     }
@@ -174,8 +184,6 @@ static void sql_words(const struct server_process *process, struct server_words 
         "max_connections=200",
         "max_worker_processes=0",
         "max_logical_replication_workers=0",
-        "max_wal_senders=0",
-        "wal_level=minimal",
         "autovacuum=off",
         "dynamic_shared_memory_type=mmap", /* in its directory: nothing stays behind */
         "log_checkpoints=off",
@@ -189,6 +197,7 @@ static void sql_words(const struct server_process *process, struct server_words 
     server_word(words, "-c");
     /* A kill loses nothing that was written. */
     server_word(words, process->power_cut ? "fsync=on" : "fsync=off");
+    replica_words(process, words);
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         server_word(words, "-c");
         server_word(words, "%s", settings[i]);
@@ -210,7 +219,8 @@ static bool says_ready(const struct server_process *process)
     if (file != NULL) {
         (void)fclose(file);
     }
-    return lines == STATUS_LINE && strncmp(line, "ready", 5) == 0;
+    return lines == STATUS_LINE &&
+           (strncmp(line, "ready", 5) == 0 || strncmp(line, "standby", 7) == 0);
 }
 
 static bool sql_alive(struct server_process *process)
@@ -294,6 +304,7 @@ const struct server_launch sql_launch = {
     .family = true,
     .durable = true,
     .password = true,
+    .replica = &sql_replica,
     .furnish = sql_furnish,
     .prepare = sql_prepare,
     .before = pooler_before,
