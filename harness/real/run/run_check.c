@@ -67,8 +67,9 @@ static struct result run_check_kind(const struct run *run, struct text *why)
             return result_error(ERROR_SCHEMA);
         }
         if (what == FAULT_FAILOVER && run->plan->scenario.pooler != POOLER_NONE) {
-            text_add(why, "fault %u: no replica can follow a real server through a pooler; use "
-                          "--world sim",
+            text_add(why,
+                     "fault %u: no replica can follow a real server through a pooler; use "
+                     "--world sim",
                      k + 1);
             return result_error(ERROR_SCHEMA);
         }
