@@ -157,6 +157,10 @@ class Lint(Command):
         self.assertIn("warning: this pause begins at 15ms", result.stderr)
         self.assertIn("race.yaml:", result.stderr)
         self.assertEqual(self.picklock("lint", self.good("order", text)).stderr, "")
+        short = text.replace("after_granted, do: pause, until: client 2 after_write}", "after_granted, do: pause, for: 1100ms}")
+        self.assertNotEqual(text, short)
+        self.assertIn("warning: this pause outlasts the ttl by 100ms", self.picklock("lint", self.good("short", short)).stderr)
+        self.assertEqual(self.picklock("lint", self.good("long", short.replace("1100ms", "2s"))).stderr, "")
 
 
 class Watch(Command):

@@ -25,6 +25,9 @@ class Stress(Command):
     def test_a_file_that_leaves_its_verdict_to_luck_is_found(self):
         path = self.write("race.yaml", RACE)
         self.assertEqual(self.picklock("run", path, "--seeds", "1..20").returncode, 0)
+        said = self.picklock("lint", path).stderr
+        self.assertIn("race.yaml:8:5: warning: what waits here goes on when client 1 stands after_granted", said)
+        self.assertIn("its section of 20ms: whether they meet is luck", said)
         stressed = self.picklock("run", path, "--seeds", "1..20", "--stress")
         self.assertEqual(stressed.returncode, 1, stressed.stdout)
         self.assertIn("--stress=100ms --keep always", stressed.stdout)
