@@ -96,6 +96,14 @@ class UpdateExpect(Command):
         self.picklock("run", path, "--update-expect")
         self.assertEqual(path.stat().st_mtime_ns, before.st_mtime_ns)
 
+    def test_unknown_is_nothing_to_expect(self):
+        path = self.good("nobody", GOOD + "faults: [{on: client 1 after_refused, do: pause, for: 1s}]\n")
+        before = path.read_text()
+        result = self.picklock("run", path, "--update-expect")
+        self.assertIn("exercised: left as it is: unknown is nothing to expect", result.stdout)
+        self.assertEqual(path.read_text(), before)
+        self.assertEqual(result.returncode, 2, result.stdout)
+
     def test_runs_that_differ_change_nothing(self):
         text = (SCENARIOS / "random" / "anything.yaml").read_text()
         text = text.replace("name: anything", "name: any").replace("exclusion: any", "exclusion: fail")
