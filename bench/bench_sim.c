@@ -115,6 +115,7 @@ static const char crowd[] =
 static const char two_on_sql[] = OTHER("{count: 1}", "{algorithm: sql, ttl: 10s}");
 static const char two_on_etcd[] = OTHER("{count: 3}", "{algorithm: etcd, ttl: 10s}");
 static const char two_on_zookeeper[] = OTHER("{count: 3}", "{algorithm: zookeeper, ttl: 10s}");
+static const char two_on_hazelcast[] = OTHER("{count: 3}", "{algorithm: fenced_lock, ttl: 10s}");
 static const char two_on_chubby[] = OTHER("{count: 5}", "{algorithm: chubby, ttl: 12s}");
 
 /* Runs of a core's second, the best of some rounds; tells the steps of one. */
@@ -154,6 +155,7 @@ static void bench_kinds(void)
     } kinds[] = {{"sql", two_on_sql},
                  {"etcd", two_on_etcd},
                  {"zookeeper", two_on_zookeeper},
+                 {"hazelcast", two_on_hazelcast},
                  {"chubby", two_on_chubby}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         double steps = 0;

@@ -68,6 +68,7 @@ enum grade {
     X(ASSUMPTION_PERSISTENCE, "a restarted node still has its keys, or stays away for a ttl")      \
     X(ASSUMPTION_LEADER, "a leader that was paused ends no lease that its successor keeps")        \
     X(ASSUMPTION_REPLICATION, "a promoted replica has every acknowledged write")                   \
+    X(ASSUMPTION_CONSENSUS, "nothing is granted unless a majority of the members agree")           \
     X(ASSUMPTION_SESSION, "the holder's connection lasts as long as it counts on the lock")        \
     X(ASSUMPTION_OWN_SESSION, "each client has a session of the server to itself")                 \
     X(ASSUMPTION_MEMORY, "a node never evicts a lock's key")                                       \

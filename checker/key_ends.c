@@ -20,6 +20,8 @@ static const struct key_end ends[HISTORY_CAUSES] = {
                         {BLAME_ASSUMPTION, ASSUMPTION_REPLICATION}},
     [CAUSE_DEPOSED] = {"ended by a leader that was none any more",
                        {BLAME_ASSUMPTION, ASSUMPTION_LEADER}},
+    [CAUSE_SPLIT] = {"unknown to the part of the cluster that granted the next one",
+                     {BLAME_DEPLOYMENT, ASSUMPTION_CONSENSUS}},
     [CAUSE_SESSION] = {"gone with the connection of its client",
                        {BLAME_ASSUMPTION, ASSUMPTION_SESSION}},
     [CAUSE_SHARED] = {"in a session that another client was given as well",

@@ -308,6 +308,17 @@ static void pooler_check(struct problems *problems, const struct document *const
     }
 }
 
+static void consensus_check(struct problems *problems, const struct document *const *places,
+                            const struct scenario *scenario)
+{
+    const struct document *part = place_of(places, "nodes.consensus");
+    const struct server_kind *kind = server_kind_at(scenario->node_kind);
+    if (part != NULL && scenario->consensus == CONSENSUS_NONE && !kind->goes_without_consensus) {
+        problem_say(problems, part->place, "%s servers have no other than \"majority\"",
+                    kind->name);
+    }
+}
+
 void scenario_check(struct problems *problems, const struct document *const *places,
                     const struct scenario *scenario)
 {
@@ -319,6 +330,7 @@ void scenario_check(struct problems *problems, const struct document *const *pla
     threads_check(problems, places, scenario);
     replicas_check(problems, places, scenario);
     pooler_check(problems, places, scenario);
+    consensus_check(problems, places, scenario);
     if (scenario->lock.node_timeout_ns >= scenario->lock.ttl_ns) {
         problem_say(problems, place_of_either(places, "lock.node_timeout", "lock.ttl"),
                     "lock.node_timeout must be less than lock.ttl, and should be small beside it");

@@ -16,6 +16,7 @@ static const struct key_word node_kind_words[] = {SERVER_KIND_MAP(X){NULL, 0}};
 #define X(name, word) {word, name},
 static const struct key_word fsync_words[] = {FSYNC_MAP(X){NULL, 0}};
 static const struct key_word pooler_words[] = {POOLER_MAP(X){NULL, 0}};
+static const struct key_word consensus_words[] = {CONSENSUS_MAP(X){NULL, 0}};
 static const struct key_word mode_words[] = {PARTITION_MODE_MAP(X){NULL, 0}};
 static const struct key_word error_words[] = {NODE_ERROR_MAP(X){NULL, 0}};
 static const struct key_word on_lost_words[] = {ON_LOST_MAP(X){NULL, 0}};
@@ -92,6 +93,10 @@ const struct scenario_key scenario_keys[] = {
      "what stands before a database and hands out its sessions; by transaction: to whoever asks "
      "next",
      "none", KEY_WORD, FIELD(pooler), 0, 0, POOLER_NONE, pooler_words},
+    {"nodes.consensus",
+     "whether a majority of them must agree; without, each part of a cluster that is cut in two "
+     "answers by itself (Hazelcast's unsafe mode); hazelcast only",
+     "majority", KEY_WORD, FIELD(consensus), 0, 0, CONSENSUS_MAJORITY, consensus_words},
     {"nodes.latency", "one way between client and node; in sim only, real has its own", "200us",
      KEY_DURATION, FIELD(latency_ns), 0, HOUR_NS, 200 * NS_PER_US, NULL},
     {"nodes.jitter", "up to this much more, drawn for each message; in sim only", "100us",

@@ -94,6 +94,7 @@ enum {
     X(CAUSE_RESTART, "restart")       /* key: not in what the node read back */                    \
     X(CAUSE_FAILOVER, "failover")     /* key: not yet replicated */                                \
     X(CAUSE_DEPOSED, "deposed")       /* key: ended by a leader that was none any more */          \
+    X(CAUSE_SPLIT, "split")           /* key: another part of its cluster knew nothing of it */    \
     X(CAUSE_SESSION, "session")       /* key: its connection ended, and it with that */            \
     X(CAUSE_SHARED, "shared-session") /* key: another client's statement was in its session */     \
     X(CAUSE_EVICTION, "eviction")                                                                  \

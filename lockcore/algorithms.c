@@ -18,7 +18,8 @@
     X(fenced_advisory)                                                                             \
     X(etcd)                                                                                        \
     X(zookeeper)                                                                                   \
-    X(zookeeper_herd)
+    X(zookeeper_herd)                                                                              \
+    X(fenced_lock)
 
 /* Wrong on purpose, for judging the harness: the installed library is built without them. */
 #ifdef LOCKCORE_SOUND_ONLY
@@ -55,7 +56,9 @@
     X(wrong_etcd_no_deadline)                                                                      \
     X(wrong_zookeeper_found_own)                                                                   \
     X(wrong_zookeeper_delete_failed)                                                               \
-    X(wrong_zookeeper_ignores_events)
+    X(wrong_zookeeper_ignores_events)                                                              \
+    X(wrong_hazelcast_goes_on)                                                                     \
+    X(wrong_hazelcast_session_kept)
 #endif
 
 #define ALGORITHM_MAP(X) SOUND_MAP(X) WRONG_MAP(X)

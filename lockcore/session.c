@@ -34,6 +34,8 @@ static void question_ask(const struct session_step *step)
         return;
     }
     ASSERT(lock->state == LOCK_STATE_ACQUIRING);
+    lock->deadline_ns = lock_time_after(lock->deadline_ns,
+                                        session_share_ns(&lock->config, step->rules->wait_percent));
     step->session->sent_ns = step->event->now_ns;
     if (step->session->place != 0) {
         session_send(step, step->rules->look_kind, &lock->value, lock->attempt);
@@ -210,7 +212,8 @@ static void refuse(const struct session_step *step, enum lock_reason reason)
     struct lock *lock = step->lock;
     lock->pending = 0;
     if (lock->attempts_left == 0) {
-        session_close_begin(step);
+        session_close_begin(step,
+                            reason == LOCK_REASON_TIMEOUT ? SESSION_UNANSWERED : SESSION_ANSWERED);
         lock_move(lock, LOCK_STATE_IDLE);
         (void)lock_tell(step->effects, LOCK_TOLD_REFUSED, reason, &lock->value);
         return;
@@ -282,7 +285,7 @@ static void released(const struct session_step *step, enum lock_told told)
     struct lock *lock = step->lock;
     lock->pending = 0;
     if (told == LOCK_TOLD_UNKNOWN && step->session->close_count < SESSION_CLOSES_MAX) {
-        session_close_begin(step);
+        session_close_begin(step, SESSION_UNANSWERED);
     }
     lock_move(lock, LOCK_STATE_IDLE);
     (void)lock_tell(step->effects, told, LOCK_REASON_NONE, &lock->value);

@@ -60,8 +60,11 @@ struct session_rules {
     bool opens_once;        /* a late open would begin the session anew: it is kept alive instead
                              * once it was answered */
     bool never_keeps;       /* wrong: the session is not kept alive */
+    bool keeps_unanswered;  /* wrong: a session that has to go as nobody answered is kept alive */
     uint16_t keep_percent;  /* of the ttl: from one keep to the next; 0: at once, as the service
                              * does not answer before it is time */
+    uint16_t wait_percent;  /* of the ttl: how long a take may wait for its turn at the service,
+                             * which is told the number of the attempt, too; 0: it does not wait */
     uint16_t grace_percent; /* of the ttl: how long the session may yet be saved after its lease */
     uint16_t delay_percent; /* of the ttl: for how long nobody gets the lock of a dead holder */
 };

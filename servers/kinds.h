@@ -10,7 +10,8 @@
     X(chubby)                                                                                      \
     X(sql)                                                                                         \
     X(etcd)                                                                                        \
-    X(zookeeper)
+    X(zookeeper)                                                                                   \
+    X(hazelcast)
 
 enum server_kind_number {
 #define X(name) SERVER_KIND_##name,

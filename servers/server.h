@@ -61,6 +61,16 @@ enum node_error {
 #undef X
 };
 
+#define CONSENSUS_MAP(X)                                                                           \
+    X(CONSENSUS_MAJORITY, "majority") /* a majority must agree, or nothing is answered */          \
+    X(CONSENSUS_NONE, "none")         /* each part of a cluster that is cut in two answers alone */
+
+enum consensus_setting {
+#define X(name, word) name,
+    CONSENSUS_MAP(X)
+#undef X
+};
+
 /* What a service is made for. */
 struct server_shape {
     const struct lock_dialect *dialect;
@@ -72,6 +82,7 @@ struct server_shape {
     uint32_t replica_count;      /* of the nodes, that follow another: all but one, or 0 */
     uint8_t fsync;               /* enum fsync_setting */
     uint8_t pooler;              /* enum pooler_setting */
+    uint8_t consensus;           /* enum consensus_setting */
     int64_t ttl_ns;              /* that clients ask for */
 };
 
@@ -207,6 +218,7 @@ struct server_kind {
     const struct server_model *model; /* NULL: it is not in the simulator */
     bool one_store;                   /* all its nodes together cast one vote */
     bool pools;                       /* a pooler may stand before it (nodes.pooler) */
+    bool goes_without_consensus;      /* ... if it is told to (nodes.consensus) */
     bool replicates; /* ... where some follow another (nodes.replicas); else they do not speak */
     /* The real world's; NULL all three: it is not there. */
     const struct server_launch *launch;

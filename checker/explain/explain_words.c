@@ -381,6 +381,9 @@ static const char *mending(enum assumption assumption)
         return "Let every write be a transaction that compares the revision of the lock's key";
     case ASSUMPTION_OWN_SESSION:
         return "Let those who take locks of sessions go past the pooler, or let it pool by session";
+    case ASSUMPTION_CONSENSUS:
+        return "Let a majority of the members agree: Hazelcast, for one, has to be told so by a "
+               "cp-member-count of 3 or more";
     case ASSUMPTION_MEMORY:
         return "Set maxmemory-policy noeviction on the lock nodes";
     case ASSUMPTION_NONE:
@@ -397,7 +400,7 @@ void put_advice(struct text *text, enum assumption assumption, enum guard guard)
 {
     const char *mend = mending(assumption);
     bool by_guard = assumption != ASSUMPTION_REPLICATION && assumption != ASSUMPTION_MEMORY &&
-                    assumption != ASSUMPTION_OWN_SESSION;
+                    assumption != ASSUMPTION_OWN_SESSION && assumption != ASSUMPTION_CONSENSUS;
     text_add(text, "%s", mend != NULL ? mend : "");
     if (guard == GUARD_HELD) {
         text_add(text, mend != NULL ? ". The guard held: keep it."

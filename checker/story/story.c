@@ -94,6 +94,7 @@ static uint64_t kinds_of(enum assumption assumption)
     case ASSUMPTION_LEADER:
     case ASSUMPTION_SESSION:
     case ASSUMPTION_OWN_SESSION:
+    case ASSUMPTION_CONSENSUS:
     case ASSUMPTION_REPLICATION:
     case ASSUMPTION_MEMORY:
     case ASSUMPTION_SECTION:

@@ -141,6 +141,7 @@ static uint64_t kinds_that_matter(const struct story_cast *cast, const struct le
     case ASSUMPTION_LEADER:
     case ASSUMPTION_SESSION:
     case ASSUMPTION_OWN_SESSION:
+    case ASSUMPTION_CONSENSUS:
     case ASSUMPTION_REPLICATION:
     case ASSUMPTION_MEMORY:
     case ASSUMPTION_SECTION:

@@ -204,6 +204,7 @@ static bool put_cause(struct story_cast *cast, struct text *text)
     case ASSUMPTION_LEADER:
     case ASSUMPTION_SESSION:
     case ASSUMPTION_OWN_SESSION:
+    case ASSUMPTION_CONSENSUS:
     case ASSUMPTION_REPLICATION:
     case ASSUMPTION_MEMORY:
         return cast->older != NULL && story_put_loss(cast, cast->older, before, text);

@@ -18,6 +18,7 @@ SCENARIOS = pathlib.Path(__file__).resolve().parent.parent.parent / "scenarios"
 FOUND = ["restart-forgets", "pause-after-granted", "pause-saved-by-fence", "clock-jump-one-node", "wrong/extend-no-recheck"]
 # Locks of every other kind of server: sessions that are renewed, leaders, links between nodes.
 KINDS = ["etcd/etcd-leader-apart", "sql/sql-failover", "zookeeper/zookeeper-cut-off", "chubby/chubby-failover-beyond-grace",
+         "hazelcast/hazelcast-unsafe-split",
          "replicas/wait-other-promoted"]
 RUNS = [*FOUND, "partition-ring", "contenders-20", *KINDS]
 # The same on real servers: their times are the machine's, and no two are alike.

@@ -222,6 +222,8 @@ Test(scenario_errors, replicas)
          "demo.yaml:4:19: sql servers have no replicas of this sort\n"},
         {FILE_OF("algorithm: single", "pooler: session"),
          "demo.yaml:4:17: no pooler stands before redis servers\n"},
+        {FILE_OF("algorithm: etcd", "consensus: none"),
+         "demo.yaml:4:20: etcd servers have no other than \"majority\"\n"},
         {FILE_OF("algorithm: redlock, wait: {replicas: 1}", "count: 5"),
          "demo.yaml:3:34: redlock does not wait for replicas; did you mean \"single-wait\"?\n"},
         {FILE_OF("algorithm: single-wait, wait: {replicas: 2}", "replicas: 1"),

@@ -162,7 +162,7 @@ Test(wrong, every_wrong_lock_has_its_transcript_and_its_source)
         cr_assert(lock_algorithm_find(algorithm->name, &found));
         cr_assert_eq(found, i);
     }
-    cr_assert_eq(wrong_count, 31);
+    cr_assert_eq(wrong_count, 33);
     lock_algorithm_index index;
     cr_assert(!lock_algorithm_find("redlok", &index));
 }
@@ -310,4 +310,31 @@ Test(wrong, advisory_reconnects_says_nothing_of_a_broken_connection)
                "0ms acquire    => send 0 try-lock v1; wake 50ms\n"
                "1ms reply 0 ok => tell granted v1 without an end; wake never\n"
                "5s broken 0    =>\n");
+}
+
+#define HAZELCAST_ASKED                                                                            \
+    "0ms acquire    => send 0 create-session v1 10000ms; send 0 try-lock v1 2500ms fence 1; "      \
+    "wake 2550ms\n"                                                                                \
+    "1ms reply 0 ok =>\n"
+
+Test(wrong, hazelcast_goes_on_promises_what_no_answer_gave)
+{
+    struct lock_config config = player_config("wrong/hazelcast-goes-on", 1);
+    play_wrong(&config, "fenced_lock",
+               HAZELCAST_ASKED
+               "2ms reply 0 7  => tell granted v1 validity 109896ms until 109898ms fence 7; "
+               "wake 3302ms\n");
+}
+
+Test(wrong, hazelcast_session_kept_keeps_the_session_that_got_no_answer)
+{
+    struct lock_config config = player_config("wrong/hazelcast-session-kept", 1);
+    config.retry_count = 0;
+    play_wrong(&config, "fenced_lock",
+               HAZELCAST_ASKED
+               "2550ms timer   => send 0 heartbeat v1; tell refused v1: too few nodes answered in "
+               "time; wake 2600ms\n"
+               "2600ms timer   => send 0 heartbeat v1; wake 2650ms\n"
+               "2601ms reply 0 7 =>\n"
+               "2650ms timer   => send 0 heartbeat v1; wake 2700ms\n");
 }
