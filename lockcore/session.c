@@ -22,6 +22,16 @@ const uint32_t session_moves[LOCK_STATES] = {
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
+/* It may have to wait for its turn there. */
+static void take_ask(const struct session_step *step)
+{
+    struct lock *lock = step->lock;
+    int64_t wait_ns = session_share_ns(&lock->config, step->rules->wait_percent);
+    lock->deadline_ns =
+        lock_time_after(step->event->now_ns, lock->config.node_timeout_ns + wait_ns);
+    session_send(step, step->rules->take_kind, &lock->value, lock->attempt);
+}
+
 /* Put the question to the member that is taken for the master; it is given a node timeout. */
 static void question_ask(const struct session_step *step)
 {
@@ -34,8 +44,6 @@ static void question_ask(const struct session_step *step)
         return;
     }
     ASSERT(lock->state == LOCK_STATE_ACQUIRING);
-    lock->deadline_ns = lock_time_after(lock->deadline_ns,
-                                        session_share_ns(&lock->config, step->rules->wait_percent));
     step->session->sent_ns = step->event->now_ns;
     if (step->session->place != 0) {
         session_send(step, step->rules->look_kind, &lock->value, lock->attempt);
@@ -45,7 +53,9 @@ static void question_ask(const struct session_step *step)
     bool open = step->rules->opens_once && step->session->opened != 0;
     session_send(step, open ? step->rules->keep_kind : step->rules->open_kind, &lock->value,
                  lock->attempt);
-    session_send(step, step->rules->take_kind, &lock->value, lock->attempt);
+    if (open || !step->rules->opens_first) {
+        take_ask(step);
+    }
 }
 
 /* This one is not the master. Whether there is another that was not asked yet. */
@@ -329,8 +339,14 @@ static void question_answered(const struct session_step *step)
         if (reply == LOCK_REPLY_YES) {
             step->session->opened = 1;
             step->session->lease_ns = session_lease_end_ns(step, step->lock->config.ttl_ns);
+            if (step->rules->opens_first) {
+                take_ask(step);
+            }
         } else if (reply == LOCK_REPLY_NO) {
             step->session->opened = 1; /* by a question whose answer was lost: since when? */
+            if (step->rules->opens_first) {
+                question_ask(step);
+            }
         }
     } else if (event->command.kind == step->rules->keep_kind) {
         still_open(step);

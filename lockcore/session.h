@@ -59,6 +59,8 @@ struct session_rules {
     bool lease_from_reply;  /* wrong: the lease counts from when an answer came */
     bool opens_once;        /* a late open would begin the session anew: it is kept alive instead
                              * once it was answered */
+    bool opens_first;       /* ... and nothing is asked in it before: whatever comes late finds no
+                             * session, and does nothing */
     bool never_keeps;       /* wrong: the session is not kept alive */
     bool keeps_unanswered;  /* wrong: a session that has to go as nobody answered is kept alive */
     uint16_t keep_percent;  /* of the ttl: from one keep to the next; 0: at once, as the service

@@ -33,6 +33,6 @@ extern const struct lock_dialect hazelcast_dialect;
 #define HAZELCAST_RULES                                                                            \
     .open_kind = HAZELCAST_CREATE_SESSION, .take_kind = HAZELCAST_TRY_LOCK,                        \
     .keep_kind = HAZELCAST_HEARTBEAT, .release_kind = HAZELCAST_UNLOCK, .wait_percent = 25,        \
-    .keep_percent = 33, .opens_once = true
+    .keep_percent = 33, .opens_once = true, .opens_first = true
 
 #endif

@@ -2,9 +2,8 @@
 #include "tests/lockcore/player.h"
 
 #define ASKED                                                                                      \
-    "0ms acquire    => send 0 create-session v1 10000ms; send 0 try-lock v1 2500ms fence 1; "      \
-    "wake 2550ms\n"                                                                                \
-    "1ms reply 0 ok =>\n"
+    "0ms acquire    => send 0 create-session v1 10000ms; wake 50ms\n"                              \
+    "1ms reply 0 ok => send 0 try-lock v1 2500ms fence 1; wake 2551ms\n"
 #define GRANTED                                                                                    \
     ASKED "2ms reply 0 7  => tell granted v1 validity 9896ms until 9898ms fence 7; wake 3302ms\n"
 
@@ -55,4 +54,16 @@ Test(hazelcast, a_session_that_the_group_has_closed_is_lost_at_once)
 Test(hazelcast, a_session_that_nobody_keeps_is_lost_when_it_is_over)
 {
     play_usual("fenced_lock", 1, GRANTED "9898ms timer => tell lost v1\n");
+}
+
+Test(hazelcast, a_session_that_was_begun_untold_is_kept_and_counts_from_then)
+{
+    play_usual("fenced_lock", 2,
+               "0ms acquire          => send 0 create-session v1 10000ms; wake 50ms\n"
+               "10ms broken 0        => send 1 create-session v1 10000ms; wake 60ms\n"
+               "11ms reply 1 no      => send 1 heartbeat v1; send 1 try-lock v1 2500ms fence 1; "
+               "wake 2561ms\n"
+               "12ms reply 1 10000   =>\n"
+               "13ms reply 1 7       => tell granted v1 validity 9896ms until 9909ms fence 7; "
+               "wake 3313ms\n");
 }

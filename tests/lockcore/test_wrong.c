@@ -313,9 +313,8 @@ Test(wrong, advisory_reconnects_says_nothing_of_a_broken_connection)
 }
 
 #define HAZELCAST_ASKED                                                                            \
-    "0ms acquire    => send 0 create-session v1 10000ms; send 0 try-lock v1 2500ms fence 1; "      \
-    "wake 2550ms\n"                                                                                \
-    "1ms reply 0 ok =>\n"
+    "0ms acquire    => send 0 create-session v1 10000ms; wake 50ms\n"                              \
+    "1ms reply 0 ok => send 0 try-lock v1 2500ms fence 1; wake 2551ms\n"
 
 Test(wrong, hazelcast_goes_on_promises_what_no_answer_gave)
 {
@@ -332,9 +331,9 @@ Test(wrong, hazelcast_session_kept_keeps_the_session_that_got_no_answer)
     config.retry_count = 0;
     play_wrong(&config, "fenced_lock",
                HAZELCAST_ASKED
-               "2550ms timer   => send 0 heartbeat v1; tell refused v1: too few nodes answered in "
-               "time; wake 2600ms\n"
-               "2600ms timer   => send 0 heartbeat v1; wake 2650ms\n"
-               "2601ms reply 0 7 =>\n"
-               "2650ms timer   => send 0 heartbeat v1; wake 2700ms\n");
+               "2551ms timer   => send 0 heartbeat v1; tell refused v1: too few nodes answered in "
+               "time; wake 2601ms\n"
+               "2601ms timer   => send 0 heartbeat v1; wake 2651ms\n"
+               "2602ms reply 0 7 =>\n"
+               "2651ms timer   => send 0 heartbeat v1; wake 2701ms\n");
 }

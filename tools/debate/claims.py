@@ -73,7 +73,7 @@ ANTIREZ = ("antirez", 'antirez 2016, "Is Redlock safe?"', [
      ["pause-before-replies", "pause-after-majority", "late-replies"], ["wrong/no-recheck"]),
     ("A6", "Delay after the check is every expiring lock's problem.", "True of every lock of the table.",
      [], ["debate/late-write-single", "debate/late-write-redlock", "debate/late-write-sql", "debate/late-write-etcd", "debate/late-write-zookeeper",
-          "debate/late-write-chubby"]),
+          "debate/late-write-hazelcast", "debate/late-write-chubby"]),
     ("A7", "Processes need only count time at about the same rate, with an error of 10 % even.", "True if the lock allows for 10 %. With the 1 % that libraries "
      "allow for, a node that is fast by 9 % breaks it.", ["clock-drift-within-allowance"], ["clock-drift-tenth"]),
     ("A8", "With monotonic clocks an administrator or a stepping daemon does no harm.", "True of the client. Not of the node: Redis expires by its wall clock to this day.",
@@ -88,10 +88,11 @@ ANTIREZ = ("antirez", 'antirez 2016, "Is Redlock safe?"', [
 ])
 
 SURVEY = ("The survey and notes", "A survey of distributed locks (SQL, Redis, ZooKeeper, etcd, Chubby, Hazelcast), and notes on Redlock in practice", [
-    ("S1", "A ttl solves deadlock and thereby weakens exclusion: a fence is needed, on Redis as on ZooKeeper.", "True of Redis, of a row in a database, of etcd, of ZooKeeper and of Chubby.",
+    ("S1", "A ttl solves deadlock and thereby weakens exclusion: a fence is needed, on Redis as on ZooKeeper.", "True of Redis, of a row in a database, of etcd, of ZooKeeper, of Hazelcast and of Chubby.",
      ["pause-saved-by-fence", "sql/sql-holder-paused-fence", "etcd/etcd-holder-paused-revision", "zookeeper/zookeeper-holder-paused-fence",
-      "chubby/chubby-holder-paused-sequencer"],
-     ["pause-after-granted", "sql/sql-holder-paused", "etcd/etcd-holder-paused", "zookeeper/zookeeper-holder-paused", "chubby/chubby-holder-paused"]),
+      "hazelcast/hazelcast-holder-paused-fence", "chubby/chubby-holder-paused-sequencer"],
+     ["pause-after-granted", "sql/sql-holder-paused", "etcd/etcd-holder-paused", "zookeeper/zookeeper-holder-paused",
+      "hazelcast/hazelcast-holder-paused", "chubby/chubby-holder-paused"]),
     ("S2", "A lock in a database: unique row, ttl column, owner, cleaner; replication makes failover hard.", "True: the owner must be compared, and "
      "the time must be the database's. Whether rows that are over are deleted makes no difference to a lock. A replica that is behind knows nothing of "
      "the row; fences save the store even then, as a sequence is written 32 numbers ahead: all but its first.",
@@ -101,9 +102,9 @@ SURVEY = ("The survey and notes", "A survey of distributed locks (SQL, Redis, Zo
      "that come behind another look 19 times in vain where each watches its predecessor, 190 times where all are woken by any change.",
      ["zookeeper/zookeeper-twenty-wait", "zookeeper/zookeeper-twenty-wait-herd"], []),
     ("S4", "Consensus services count in terms and epochs, not clocks.", "The sessions of Chubby and ZooKeeper and the leases of "
-     "etcd end by a clock as well: one that nobody sets, and whose rate matters.",
+     "etcd end by a clock as well: one that nobody sets, and whose rate matters. Those of Hazelcast end by the leader's wall clock.",
      ["chubby/chubby-clock-jump", "debate/node-clock-jumps-etcd", "debate/node-clock-jumps-zookeeper"],
-     ["chubby/chubby-clock-rate", "debate/node-clock-fast-etcd", "debate/node-clock-fast-zookeeper"]),
+     ["chubby/chubby-clock-rate", "debate/node-clock-fast-etcd", "debate/node-clock-fast-zookeeper", "debate/node-clock-jumps-hazelcast"]),
     ("S5", "An ephemeral node goes when the session ends; detection is late by the heartbeat.", "True, late by the session's timeout: a closed connection ends "
      "nothing, and a holder that only stood still has lost the lock before it hears of it.",
      ["zookeeper/zookeeper-killed-holder", "zookeeper/zookeeper-connection-closed"], ["zookeeper/zookeeper-holder-paused"]),
@@ -116,7 +117,10 @@ SURVEY = ("The survey and notes", "A survey of distributed locks (SQL, Redis, Zo
     ("S8", "Chubby: sequencer, lock-delay, keepalives, jeopardy and grace period.", "Shown in the simulator. The sequencer saves the store; lock-delay only as long as it lasts.",
      ["chubby/chubby-late-write-refused", "chubby/chubby-late-write-within-delay", "chubby/chubby-failover-inside-grace"],
      ["chubby/chubby-late-write-beyond-delay", "chubby/chubby-holder-paused"]),
-    ("S9", "FencedLock passed Jepsen.", "Not answered yet: no Hazelcast here.", [], []),
+    ("S9", "FencedLock passed Jepsen.", "In the simulator it withstands what that test does: partitions, pauses and crashes of a minority; its fences "
+     "save the store. It does not withstand a leader whose wall clock is set, nor the loss of a majority, as nothing is on disk, nor what is the default: unsafe mode.",
+     ["hazelcast/hazelcast-split", "hazelcast/hazelcast-leader-apart", "hazelcast/hazelcast-leader-crash", "hazelcast/hazelcast-holder-paused-fence"],
+     ["hazelcast/hazelcast-leader-clock-jump", "hazelcast/hazelcast-all-restarted", "hazelcast/hazelcast-unsafe-split", "wrong/hazelcast-goes-on"]),
     ("S10", "Speed: single Redis first, etcd between Redis and ZooKeeper.", "Not answered yet.", [], []),
     ("S11", "Bounded clock drift is not a safe assumption.", "An opinion on the world. What follows from it is shown.", ["clock-drift-within-allowance"], ["clock-drift-tenth"]),
     ("N1", "A node that hung during unlock: retry in the background for a while, then leave it to the ttl.", "True.", ["library/many-release-held"], ["wrong/release-ignores-error"]),

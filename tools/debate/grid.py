@@ -19,6 +19,9 @@ LOCKS = [
     Lock("etcd-fence", "etcd, revision checked", "algorithm: etcd", "fence_check: true", 3, 1, 1, 2000, "30s", "10s"),
     Lock("zookeeper", "ZooKeeper", "algorithm: zookeeper", "", 3, 1, 3, 2000, "30s", "10s"),
     Lock("zookeeper-fence", "ZooKeeper, sequence checked", "algorithm: zookeeper", "fence_check: true", 3, 1, 3, 2000, "30s", "10s"),
+    # A session counts in whole seconds, and is looked at in every one.
+    Lock("hazelcast", "FencedLock", "algorithm: fenced_lock", "", 3, 1, 1, 2000, "30s", "10s"),
+    Lock("hazelcast-fence", "FencedLock, fence checked", "algorithm: fenced_lock", "fence_check: true", 3, 1, 1, 2000, "30s", "10s"),
     Lock("chubby", "Chubby", "algorithm: chubby", "", 5, 1, 1, 12000, "10m", "60s"),
     Lock("chubby-fence", "Chubby, sequencer checked", "algorithm: chubby", "fence_check: true", 5, 1, 1, 12000, "10m", "60s"),
 ]
@@ -73,7 +76,7 @@ def replicated(faults):
 
 def paused_before_check(lock):
     stops = "{on: client 1 before_replies, do: pause, until: client 2 after_granted}"
-    if lock.column.startswith(("etcd", "zookeeper")):
+    if lock.column.startswith(("etcd", "zookeeper", "hazelcast")):
         return ["{at: 0s, do: pause, target: client 2, until: client 1 before_replies}", stops]
     # Client 2 comes first, so that nodes know the scripts by which a grant with a fence is asked for.
     return ["{at: 0s, do: pause, target: client 1, until: client 2 after_release}",
