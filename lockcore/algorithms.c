@@ -57,8 +57,7 @@
     X(wrong_zookeeper_found_own)                                                                   \
     X(wrong_zookeeper_delete_failed)                                                               \
     X(wrong_zookeeper_ignores_events)                                                              \
-    X(wrong_hazelcast_goes_on)                                                                     \
-    X(wrong_hazelcast_session_kept)
+    X(wrong_hazelcast_goes_on)
 #endif
 
 #define ALGORITHM_MAP(X) SOUND_MAP(X) WRONG_MAP(X)

@@ -222,8 +222,7 @@ static void refuse(const struct session_step *step, enum lock_reason reason)
     struct lock *lock = step->lock;
     lock->pending = 0;
     if (lock->attempts_left == 0) {
-        session_close_begin(step,
-                            reason == LOCK_REASON_TIMEOUT ? SESSION_UNANSWERED : SESSION_ANSWERED);
+        session_close_begin(step);
         lock_move(lock, LOCK_STATE_IDLE);
         (void)lock_tell(step->effects, LOCK_TOLD_REFUSED, reason, &lock->value);
         return;
@@ -295,7 +294,7 @@ static void released(const struct session_step *step, enum lock_told told)
     struct lock *lock = step->lock;
     lock->pending = 0;
     if (told == LOCK_TOLD_UNKNOWN && step->session->close_count < SESSION_CLOSES_MAX) {
-        session_close_begin(step, SESSION_UNANSWERED);
+        session_close_begin(step);
     }
     lock_move(lock, LOCK_STATE_IDLE);
     (void)lock_tell(step->effects, told, LOCK_REASON_NONE, &lock->value);

@@ -62,7 +62,6 @@ struct session_rules {
     bool opens_first;       /* ... and nothing is asked in it before: whatever comes late finds no
                              * session, and does nothing */
     bool never_keeps;       /* wrong: the session is not kept alive */
-    bool keeps_unanswered;  /* wrong: a session that has to go as nobody answered is kept alive */
     uint16_t keep_percent;  /* of the ttl: from one keep to the next; 0: at once, as the service
                              * does not answer before it is time */
     uint16_t wait_percent;  /* of the ttl: how long a take may wait for its turn at the service,

@@ -28,12 +28,6 @@ void session_member_next(const struct session_step *step)
     step->session->member = (step->session->member + 1) % step->lock->config.node_count;
 }
 
-/* Wrong: what never ends is kept alive. */
-static uint32_t close_kind(const struct session_rules *rules, const struct session_close *closing)
-{
-    return closing->deadline_ns == TIME_NEVER ? rules->keep_kind : rules->release_kind;
-}
-
 static void close_remove(struct session *session, uint32_t index)
 {
     ASSERT(index < session->close_count);
@@ -44,22 +38,19 @@ static void close_remove(struct session *session, uint32_t index)
     memset(&session->closes[session->close_count], 0, sizeof session->closes[0]);
 }
 
-void session_close_begin(const struct session_step *step, enum session_answered answered)
+void session_close_begin(const struct session_step *step)
 {
     struct session *session = step->session;
     struct lock *lock = step->lock;
     ASSERT(session->close_count < SESSION_CLOSES_MAX);
-    bool keeps = answered == SESSION_UNANSWERED && step->rules->keeps_unanswered;
     lock->attempt++; /* from here on late answers to the question are not heard */
     session->closes[session->close_count++] = (struct session_close){
         .value = lock->value,
         .attempt = lock->attempt,
         .resend_ns = lock_time_after(step->event->now_ns, lock->config.node_timeout_ns),
-        .deadline_ns =
-            keeps ? TIME_NEVER : lock_time_after(step->event->now_ns, lock->config.ttl_ns),
+        .deadline_ns = lock_time_after(step->event->now_ns, lock->config.ttl_ns),
     };
-    session_send(step, close_kind(step->rules, &session->closes[session->close_count - 1]),
-                 &lock->value, lock->attempt);
+    session_send(step, step->rules->release_kind, &lock->value, lock->attempt);
 }
 
 /* Whether the reply is to one of them; an error is no answer. */
@@ -91,7 +82,7 @@ void session_closes_tick(const struct session_step *step)
             close_remove(session, i);
         } else if (now_ns >= closing->resend_ns) {
             closing->resend_ns = lock_time_after(now_ns, step->lock->config.node_timeout_ns);
-            session_send(step, close_kind(step->rules, closing), &closing->value, closing->attempt);
+            session_send(step, step->rules->release_kind, &closing->value, closing->attempt);
         }
     }
 }

@@ -19,9 +19,6 @@ static inline int64_t session_share_ns(const struct lock_config *config, uint16_
     return config->ttl_ns / 100 * percent;
 }
 
-/* Was the last that was asked in it answered? */
-enum session_answered { SESSION_ANSWERED, SESSION_UNANSWERED };
-
 const struct session_rules *session_rules_of(const struct lock *lock);
 
 /* The lease that an answer gives, which says for how long from when the service read the question:
@@ -39,7 +36,7 @@ void session_member_next(const struct session_step *step);
 
 /* Release the lock's session as a new attempt, and again until that is answered or its time is
  * over. There must be room. */
-void session_close_begin(const struct session_step *step, enum session_answered answered);
+void session_close_begin(const struct session_step *step);
 
 /* Whether the reply is to one of these; an error is no answer. */
 bool session_close_hear(const struct session_step *step);
