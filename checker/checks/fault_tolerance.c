@@ -14,10 +14,9 @@ enum tolerance_reason {
 /*
  * Counts, for each resource, how long somebody healthy has been asking in vain while the lock was
  * free: more than ttl + bound of it fails. A fault that begins or ends starts the count anew,
- * because what it left behind may take a ttl to go away; what had passed until then is judged
- * first. Time in which the votes are split between askers is not counted: chance ends it, the later
- * the busier the machine is. Extensions and releases are counted for each client: nobody else
- * stands in their way.
+ * because what it left behind may take a ttl to go away; what had passed is judged first. Time in
+ * which votes are split, or one has it whom a fault keeps from hearing so, is not counted.
+ * Extensions and releases are counted for each client: nobody else stands in their way.
  */
 struct tolerance_gap {
     uint32_t asking;   /* acquires under way by healthy clients */
@@ -214,12 +213,13 @@ static void answers_finish(struct fault_tolerance *tolerance, const struct ledge
     }
 }
 
-/* Those who ask got into each other's way, or out of it. */
+/* Those who ask got into each other's way, or out of it; or one has it, and cannot hear so. */
 static void tolerance_split(struct fault_tolerance *tolerance, const struct ledger *ledger,
                             uint32_t resource)
 {
     struct tolerance_gap *gap = &tolerance->gaps[resource];
-    bool split = gap->asking > 1 && ledger_undecided(ledger, resource);
+    bool split =
+        (gap->asking > 1 && ledger_undecided(ledger, resource)) || ledger_unheard(ledger, resource);
     if (split != gap->split) {
         gap->before_ns = gap_length(gap, ledger->now_ns);
         gap->split = split;

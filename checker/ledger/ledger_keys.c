@@ -273,6 +273,32 @@ bool ledger_undecided(const struct ledger *ledger, uint32_t resource)
     return most > 0 && most < ledger->quorum;
 }
 
+/* Whether it asks, or was not told what came of it. */
+static bool process_wonders(const struct ledger_process *process)
+{
+    return process->open && process->open_f == HISTORY_ACQUIRE ? true
+                                                               : process->last_end == HISTORY_INFO;
+}
+
+bool ledger_unheard(const struct ledger *ledger, uint32_t resource)
+{
+    ASSERT(resource < ledger->resource_count);
+    if (!ledger_declares(ledger, DECLARES_REENTRANT) || ledger->faults_active == 0) {
+        return false;
+    }
+    int32_t keys = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_key *key = ledger_key_at(ledger, node, resource);
+        const struct ledger_process *process = ledger_process(ledger, key->process);
+        keys += key->present && process != NULL && !process->dead && process_wonders(process) &&
+                        !ledger_client_healthy(ledger, key->process)
+                    ? 1
+                    : 0;
+    }
+    ASSERT(keys <= ledger->node_count);
+    return keys >= ledger->quorum;
+}
+
 static void key_extended(struct ledger *ledger, struct ledger_key *key,
                          const struct history_event *event)
 {

@@ -380,3 +380,20 @@ Test(fault_tolerance, whoever_asks_still_when_a_fault_changes_may_have_been_late
     assert_verdict(judge_lines("fault_tolerance", CHANGES_BEHIND(STOOD_STILL_OF(900, 2, 400))),
                    VERDICT_UNKNOWN);
 }
+
+/* Each acquire of a client whose replies are held gives its key the whole ttl anew. */
+Test(fault_tolerance, re_entrant_key_of_a_client_that_a_fault_keeps_from_hearing_is_nobodys_fault)
+{
+#define DECLARING(words)                                                                           \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'declared':true,'declares':[" words "]}\n"
+#define UNHEARD(words, end)                                                                        \
+    DECLARING(words)                                                                               \
+    FAULT_OF_CLIENT(1, 1, "partition", "start", 1)                                                 \
+    ASK(2, 1)                                                                                      \
+    SET3(3, 1, "a", 1003) UNKNOWN(400, 1, "acquire") end ASK(500, 1) ASK(501, 2) RUN_ENDS(2600)
+#define ENDS FAULT_OF_CLIENT(410, 1, "partition", "end", 1)
+    cr_assert_neq(judge_lines("fault_tolerance", UNHEARD("'reentrant'", "")).verdict, VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance", UNHEARD("'extend'", "")), VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance", UNHEARD("'reentrant'", ENDS)), VERDICT_FAIL);
+}
