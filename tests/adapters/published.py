@@ -8,12 +8,17 @@ A row is run where its library is installed (make adapters), and said to be skip
 import os
 import sys
 
-from planted_run import TOP, blamed, run
+from planted_run import TOP, ask, blamed, run
 
 ADAPTERS = os.path.join(TOP, "adapters")
 LIBRARIES = {
     "redis-semaphore": ("redis-semaphore/node_modules", "node {}/redis-semaphore/adapter.js"),
     "sesamecare-redlock": ("sesamecare-redlock/node_modules", "node {}/sesamecare-redlock/adapter.js"),
+    "redis-py": ("redis-py/venv", "{0}/redis-py/venv/bin/python {0}/redis-py/adapter.py"),
+    "redisson": (
+        "redisson/target/lib",
+        "java -cp {0}/redisson/target/classes:{0}/redisson/target/lib/* Adapter",
+    ),
     "redsync": ("redsync/adapter", "{}/redsync/adapter"),
     "rslock": (
         "rslock/target/release/picklock-adapter-rslock",
@@ -25,10 +30,14 @@ ROWS = [
     ("redis-semaphore", "one-renewed", None, "renewals inside scripts are seen"),
     ("redis-semaphore", "one-evicted", None, "a key with a prefix is found and evicted"),
     ("redis-semaphore", "many-held-replies", "exclusion", "no look at the clock after the replies"),
-    ("sesamecare-redlock", "many-held-replies", "validity", "a spent grant is granted"),
+    ("redis-py", "one-lost-set-replies", "result_truth", "a retried SET NX meets its own key"),
+    ("redisson", "one-again", None, "a hash, counted inside a script, is a lock"),
+    ("redisson", "one-renewed", None, "a watchdog's renewals inside scripts are seen"),
+    ("sesamecare-redlock", "many-held-replies", "section_exclusion", "a spent grant is granted"),
     ("redsync", "many-client-clock-back", None, "clocks of Go are moved, and it goes by another"),
     ("redsync", "many-holder-stopped", None, "a stopped holder is nobody's fault"),
-    ("redsync", "frozen-at-release", "fault_tolerance", "Unlock has no limit per node"),
+    ("redsync", "many-minority-frozen", "fault_tolerance", "Unlock has no limit per node"),
+    ("redsync", "many-extend-frozen", "fault_tolerance", "nor has Extend"),
     ("rslock", "many-extend-reset", "exclusion", "a failed extension deletes live keys"),
 ]
 
@@ -40,7 +49,8 @@ def holds(picklock, row):
     if not os.path.exists(os.path.join(ADAPTERS, needs)):
         print(f"{name}: skipped: it is not installed (make adapters)")
         return True
-    told = run(picklock, scenario, command.format(ADAPTERS))
+    # On a busy machine what blames it may be too late to be seen; what is right is so in any run.
+    told = (ask if check else run)(picklock, scenario, command.format(ADAPTERS))
     right = check in blamed(told) if check else not blamed(told) and told["status"] != "error"
     print(f"{name}: {'ok' if right else 'FAILED'}" + ("" if right else f" {told}"), flush=True)
     return right
