@@ -311,7 +311,10 @@ static void page_waiting(const struct look *look, struct text *text)
              : look->refused ? "refused"
                              : "told that nobody knows");
     duration_print_rounded(look->answer_ns, text);
-    text_add(text, "%s", look->lingered ? ", as one that waits for a bounded time is" : "");
+    text_add(text, "%s",
+             look->lingered && (look->header.declares >> DECLARES_WAIT & 1u) != 0
+                 ? ", as one that waits for a bounded time is"
+                 : "");
     text_add(text, ", %zu attempt%s at each node", look->attempt_count,
              look->attempt_count == 1 ? "" : "s");
     if (look->attempts.count > 0) {

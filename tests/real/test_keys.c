@@ -483,3 +483,18 @@ Test(keys, the_view_equals_the_server_after_random_commands)
     close(fds[0]);
     close(fds[1]);
 }
+
+/* A program whose value is no text reports it in hex. */
+Test(keys, value_of_20_bytes_is_what_its_hex_digits_say)
+{
+    static const char raw[] = "\xfc\xb4"
+                              "C\xda\xd3\xff\xe9"
+                              "1`\xb0_\xc5\x9c\xdf\xfb\xd6{4 \xbe";
+    struct history_value seen;
+    struct history_value reported;
+    keys_value(raw, sizeof raw - 1, &seen);
+    keys_value("fcb443dad3ffe93160b05fc59cdffbd67b3420be", 40, &reported);
+    cr_assert(history_value_equal(&seen, &reported));
+    keys_value("01234567890123456789", 20, &reported);
+    cr_assert(!history_value_equal(&seen, &reported));
+}

@@ -351,7 +351,8 @@ struct keys_view {
 void keys_look(const struct keys *keys, int32_t node, uint32_t resource, int64_t true_ns,
                struct keys_view *view);
 
-/* The history's value for a value string: 40 hex digits are 20 bytes; all else is hashed. */
+/* The history's value for a value string: 40 hex digits are 20 bytes, and 20 bytes are themselves;
+ * all else is hashed. */
 void keys_value(const char *text, size_t bytes, struct history_value *value);
 
 #endif
