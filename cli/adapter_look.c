@@ -264,7 +264,7 @@ static void look_second(struct look *look, const struct loaded *loaded)
             look->refused = event->type == HISTORY_FAIL;
             look->answer_ns = event->time_ns - asked_ns;
             /* As answer_consistency tells a lock that waits. */
-            look->lingered = look->refused && look->answer_ns >= loaded->header.ttl_ns / 20;
+            look->lingered = !look->waited && look->answer_ns >= loaded->header.ttl_ns / 20;
             return;
         }
     }

@@ -29,12 +29,15 @@ static bool claim_is_past(const struct ledger *ledger, const struct ledger_proce
     return asks && !unsettled && !ledger_running(ledger, claim);
 }
 
-/* Sent for an acquire that ended unknown, and come now that its client asks again: it says nothing
- * of what that is told. */
+/* Sent for an acquire that ended unknown, and come since, or now that its client asks again: it
+ * says nothing of what that is told. */
 static bool set_is_older(const struct ledger_process *process, const struct history_event *event)
 {
-    return process->unsettled && process->open && process->open_f == HISTORY_ACQUIRE &&
-           (event->flags & HISTORY_HAS_SENT) != 0 && event->sent_ns < process->open_ns;
+    if (!process->open || process->open_f != HISTORY_ACQUIRE) {
+        return process->last_end == HISTORY_INFO;
+    }
+    return process->unsettled && (event->flags & HISTORY_HAS_SENT) != 0 &&
+           event->sent_ns < process->open_ns;
 }
 
 /* The claim that a set stands behind, as it is to be from now on. */

@@ -186,3 +186,14 @@ Test(no_leak, acquire_of_unknown_outcome_is_not_judged)
                                    ENDED(1005, 1, "expired", "a", "ttl")),
                    VERDICT_SKIPPED);
 }
+
+/* It comes when nobody knows what became of its acquire, and the next one is not asked yet. */
+Test(no_leak, set_that_comes_behind_an_unknown_answer_is_not_of_the_next_acquire)
+{
+#define COMES_BEHIND(answer)                                                                       \
+    HEADER ASK(1, 1) answer SET(52, 1, 1, "a", 1052) ASK(60, 1) REFUSE(70, 1)                      \
+        ENDED(1052, 1, "expired", "a", "ttl") RUN_ENDS(2000)
+    assert_verdict(judge_lines("no_leak", COMES_BEHIND(UNKNOWN(50, 1, "acquire"))), VERDICT_PASS);
+    assert_fails(judge_lines("no_leak", COMES_BEHIND(REFUSE(50, 1))), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+}
