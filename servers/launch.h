@@ -33,6 +33,7 @@ struct server_process {
     uint8_t pooler;  /* enum pooler_setting */
     uint8_t variant; /* 0, or what `differs` said */
     uint32_t starts; /* how often it was started */
+    int64_t ttl_ns;  /* that clients ask for; 0: nobody says it */
     bool power_cut;  /* its power will be cut: what it answers must be synced */
     bool exposed;    /* it listens beyond loopback */
     bool followed;   /* a server of its kind will take its place: it can be followed */

@@ -94,6 +94,7 @@ only() {
 only 'hiredis/.*|hiredis.h' lockcore/drivers/hiredis.c servers/redis/real/secure.c
 only 'libpq-fe.h' servers/sql/real/libpq.h
 only 'curl/.*' servers/etcd/real/libcurl.h
+only 'zookeeper/.*' servers/zookeeper/real/libzookeeper.h
 only 'yaml.h' harness/scenario_yaml.c
 only 'uv.h' harness/real/process/loop.h lockcore/drivers/hiredis.c lockcore/drivers/loop.h
 only 'jansson.h' harness/real/adapter/adapter_json.c servers/etcd/real/gateway.c

@@ -39,6 +39,10 @@ enum zookeeper_command {
     ZOOKEEPER_COMMANDS,
 };
 
+/* How an ensemble for such locks is set up: the longest session that it grants has 20 ticks, and
+ * who has not heard of the others for 5 of them knows it. */
+enum { ZOOKEEPER_SESSION_TICKS = 20, ZOOKEEPER_SYNC_TICKS = 5 };
+
 extern const struct lock_dialect zookeeper_dialect;
 
 /* What differs between the variants. */

@@ -297,7 +297,7 @@ static uint32_t ensemble_unsynced(void *state, uint32_t node, struct server_door
     return 0;
 }
 
-static const struct server_model model = {
+const struct server_model ensemble_model = {
     .bytes = ensemble_bytes,
     .wakes = ensemble_wakes,
     .init = ensemble_init,
@@ -311,11 +311,4 @@ static const struct server_model model = {
     .unsynced = ensemble_unsynced,
     .stop = ensemble_stop,
     .start = ensemble_start,
-};
-
-const struct server_kind server_kind_zookeeper = {
-    .name = "zookeeper",
-    .dialect = &zookeeper_dialect,
-    .model = &model,
-    .one_store = true,
 };

@@ -35,8 +35,8 @@ enum {
     ENSEMBLE_SESSIONS = 4, /* of one client for one resource at a time, as are these: */
     ENSEMBLE_ZNODES = 6,
     ENSEMBLE_REQUESTS = 6,
-    ENSEMBLE_SESSION_TICKS = 20,
-    ENSEMBLE_SYNC_TICKS = 5,
+    ENSEMBLE_SESSION_TICKS = ZOOKEEPER_SESSION_TICKS,
+    ENSEMBLE_SYNC_TICKS = ZOOKEEPER_SYNC_TICKS,
 };
 #define ENSEMBLE_NOBODY UINT32_MAX
 
@@ -123,6 +123,7 @@ enum ensemble_words {
 };
 
 /* ensemble.c */
+extern const struct server_model ensemble_model;
 struct ensemble_client *ensemble_client_of(struct ensemble *ensemble, const struct server_ask *ask);
 uint32_t ensemble_session_count(const struct ensemble *ensemble);
 struct ensemble_session *ensemble_session_at(struct ensemble *ensemble, uint32_t number);

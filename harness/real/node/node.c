@@ -106,6 +106,7 @@ static void node_show(struct node *node)
         .node_count = (uint32_t)node->options.node_count,
         .fsync = node->options.fsync,
         .pooler = node->options.pooler,
+        .ttl_ns = node->options.ttl_ns,
         .power_cut = node->options.track_fsync,
         .exposed = node->options.ip != 0,
         .followed = node->options.followed,

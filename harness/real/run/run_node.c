@@ -47,6 +47,7 @@ struct result run_nodes_start(struct run *run, struct text *why)
             .node_count = run->node_count,
             .fsync = run->plan->scenario.fsync,
             .pooler = run->plan->scenario.pooler,
+            .ttl_ns = run->plan->scenario.lock.ttl_ns,
             .run_directory = run->guard.run_directory,
             .data_directory = run->guard.state_directory,
             .server =

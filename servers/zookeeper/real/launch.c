@@ -1,0 +1,262 @@
+/* launch.c: members of a ZooKeeper ensemble as processes. */
+#include "servers/zookeeper/real/jute.h"
+#include "servers/zookeeper/real/real.h"
+
+#include "base/duration.h"
+#include "lockcore/zookeeper/zookeeper.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LAUNCH_JARS "/usr/share/java/"
+
+enum {
+    PORT_QUORUM, /* where a leader is found */
+    PORT_ELECTION,
+    TICK_MS = 150, /* where nobody says how long sessions are to be */
+};
+
+/* Java, and Debian's archive of the server. */
+static bool zookeeper_find(char *path, size_t bytes)
+{
+    return access(LAUNCH_JARS "zookeeper.jar", R_OK) == 0 &&
+           server_program_find("java", path, bytes);
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
+
+/*
+ * In the beginning the last member leads, as in the simulator: faults name members, not leaders. Of
+ * members without a log the one with the highest id is elected, if it is there in time: until both
+ * of two others have spoken to it, they do not speak to each other.
+ */
+static uint64_t spoken; /* bit n: member n and the last one have. Of one run, as a process is */
+
+static int64_t tick_ms(const struct server_process *process)
+{
+    int64_t tick = process->ttl_ns / NS_PER_MS / ZOOKEEPER_SESSION_TICKS;
+    return tick > 0 ? tick : TICK_MS;
+}
+
+/* Where a member finds each of them; its own line says where it listens itself. */
+static void members_print(const struct server_process *process, FILE *file)
+{
+    uint32_t count = process->node_count;
+    for (uint32_t node = 0; node < count; node++) {
+        bool own = node == process->index;
+        const uint16_t *port = own ? process->peer_port : process->peers;
+        (void)fprintf(file, "server.%u=127.0.0.1:%u:%u\n", node + 1,
+                      port[own ? PORT_QUORUM : PORT_QUORUM * count + node],
+                      port[own ? PORT_ELECTION : PORT_ELECTION * count + node]);
+    }
+}
+
+static void settings_print(const struct server_process *process, FILE *file)
+{
+    char memory[16];
+    struct text ip = text_over(memory, sizeof memory);
+    int64_t tick = tick_ms(process);
+    address_print_ip(process->address, &ip);
+    (void)fprintf(file,
+                  "tickTime=%lld\n"
+                  "initLimit=%d\n"
+                  "syncLimit=%d\n"
+                  "dataDir=%s/data\n"
+                  "clientPort=%u\n"
+                  "clientPortAddress=%s\n"
+                  "admin.enableServer=false\n" /* a port of its own */
+                  "4lw.commands.whitelist=srvr,cons\n"
+                  "maxClientCnxns=0\n",
+                  (long long)tick, 4 * ZOOKEEPER_SESSION_TICKS, ZOOKEEPER_SYNC_TICKS,
+                  process->directory, process->address.port, ip.data);
+    if (process->node_count > 1) {
+        members_print(process, file);
+    }
+}
+
+static FILE *file_begin(const struct server_process *process, const char *name)
+{
+    char path[SERVER_PATH_BYTES + 32];
+    (void)snprintf(path, sizeof path, "%.500s/%s", process->directory, name);
+    return fopen(path, "we");
+}
+
+static struct result zookeeper_prepare(struct server_process *process, struct text *why)
+{
+    char data[SERVER_PATH_BYTES + 32];
+    (void)snprintf(data, sizeof data, "%.500s/data", process->directory);
+    (void)mkdir(data, S_IRWXU);
+    FILE *settings = file_begin(process, "zoo.cfg");
+    FILE *id = file_begin(process, "data/myid");
+    bool fine = settings != NULL && id != NULL;
+    if (fine) {
+        settings_print(process, settings);
+        (void)fprintf(id, "%u\n", process->index + 1);
+    }
+    fine = (settings == NULL || fclose(settings) == 0) && fine;
+    fine = (id == NULL || fclose(id) == 0) && fine;
+    spoken = process->starts == 0 ? 0 : spoken;
+    if (!fine) {
+        text_add(why, "node %u: its settings cannot be written to %s: %s", process->index + 1,
+                 process->directory, strerror(errno));
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    return RESULT_OK;
+}
+
+static void zookeeper_words(const struct server_process *process, struct server_words *words)
+{
+    static const char *const machine[] = {
+        "-XX:TieredStopAtLevel=1", /* it starts sooner, and is never asked for much */
+        "-XX:+UseSerialGC",
+        "-XX:-UsePerfData", /* a file in /tmp */
+        "-Xshare:auto",
+        "-Xmx64m",
+        "-Xss512k",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+        "-Dzookeeper.preAllocSize=64",
+    };
+    static const char *const jars[] = {"zookeeper.jar", "slf4j-simple.jar"};
+    for (size_t i = 0; i < sizeof machine / sizeof machine[0]; i++) {
+        server_word(words, "%s", machine[i]);
+    }
+    /* A kill loses nothing that was written. */
+    server_word(words, "-Dzookeeper.forceSync=%s", process->power_cut ? "yes" : "no");
+    server_word(words, "-cp");
+    server_word(words, LAUNCH_JARS "%s:" LAUNCH_JARS "%s", jars[0], jars[1]);
+    server_word(words, "org.apache.zookeeper.server.quorum.QuorumPeerMain");
+    server_word(words, "%s/zoo.cfg", process->directory);
+}
+
+/* ---- ready ----------------------------------------------------------------------------------- */
+
+enum { ANSWER_BYTES = 4096 };
+
+static void hang_up(struct server_process *process)
+{
+    (void)close(process->talk_fd);
+    process->talk_fd = -1;
+}
+
+/* "srvr": it ends the connection behind its answer, which says in what it is a member. */
+static bool zookeeper_alive(struct server_process *process)
+{
+    char answer[ANSWER_BYTES];
+    if (process->talk_fd < 0) {
+        process->talk_fd = address_connect(process->address);
+        if (process->talk_fd >= 0 && send(process->talk_fd, "srvr", 4, MSG_NOSIGNAL) != 4) {
+            hang_up(process);
+        }
+        return false;
+    }
+    ssize_t got = recv(process->talk_fd, answer, sizeof answer - 1, MSG_PEEK | MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return false;
+    }
+    answer[got > 0 ? got : 0] = '\0';
+    bool serves = strstr(answer, "\nMode: ") != NULL;
+    if (serves || got <= 0 || strstr(answer, "not currently serving") != NULL) {
+        hang_up(process);
+    }
+    return serves;
+}
+
+/* "Zookeeper version: 3.8.0-..., built on ..." */
+static struct result zookeeper_version(struct server_process *process, struct text *name,
+                                       struct text *why)
+{
+    static const char said[] = "version: ";
+    char answer[ANSWER_BYTES] = "";
+    size_t bytes = 0;
+    struct timeval patience = {.tv_sec = 5};
+    int fd = address_connect(process->address);
+    ssize_t got = fd >= 0 && send(fd, "srvr", 4, MSG_NOSIGNAL) == 4 ? 1 : 0;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    while (got > 0 && bytes < sizeof answer - 1) {
+        got = recv(fd, answer + bytes, sizeof answer - 1 - bytes, 0);
+        bytes += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    answer[bytes] = '\0';
+    const char *version = strstr(answer, said);
+    if (version == NULL) {
+        text_add(why, "node %u does not say its version", process->index + 1);
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    version += strlen(said);
+    text_add(name, "zookeeper %.*s", (int)strcspn(version, "-,\n"), version);
+    return RESULT_OK;
+}
+
+/* ---- who speaks ------------------------------------------------------------------------------ */
+
+static bool may_speak(const struct server_greeting *greeting, uint32_t from)
+{
+    uint32_t last = greeting->node_count - 1;
+    uint64_t both = UINT64_C(1) << from | UINT64_C(1) << greeting->node;
+    if (from == last || greeting->node == last) {
+        spoken |= both;
+    }
+    return (spoken & both) == both;
+}
+
+/*
+ * Whoever asks for a vote says where it is found, and is dialled there by those whose ids are
+ * higher: its own address would lead round the proxies.
+ *
+ *     -65536, its id, length, "127.0.0.1:PORT"
+ */
+static enum wire_cut zookeeper_greeting(const struct server_greeting *greeting, char *data,
+                                        size_t bytes, uint32_t *from)
+{
+    enum { PROTOCOL = -65536, HEAD_BYTES = 20, ADDRESS_BYTES_MAX = 512 };
+    static const char host[] = "127.0.0.1:";
+    char own[sizeof host + 5];
+    struct jute jute = {.at = data, .end = data + bytes};
+    (void)from; /* each pair has its own door */
+    if (greeting->port != PORT_ELECTION) {
+        return WIRE_CUT_MESSAGE;
+    }
+    if (bytes < HEAD_BYTES) {
+        return WIRE_CUT_MORE;
+    }
+    int64_t protocol = jute_number(&jute, 8);
+    int64_t id = jute_number(&jute, 8);
+    int64_t length = jute_number(&jute, 4);
+    if (protocol != PROTOCOL || id < 1 || id > greeting->node_count || length < 0 ||
+        length > ADDRESS_BYTES_MAX || !may_speak(greeting, (uint32_t)id - 1)) {
+        return WIRE_CUT_BROKEN;
+    }
+    if (jute.end - jute.at < length) {
+        return WIRE_CUT_MORE;
+    }
+    (void)snprintf(own, sizeof own, "%s%05u", host,
+                   greeting->doors[greeting->node * greeting->node_count + (uint32_t)id - 1]);
+    if (length != (int64_t)strlen(own)) {
+        return WIRE_CUT_BROKEN;
+    }
+    memcpy(data + HEAD_BYTES, own, (size_t)length);
+    return WIRE_CUT_MESSAGE;
+}
+
+static const struct server_peers peers = {.ports = 2, .greeting = zookeeper_greeting};
+
+const struct server_launch zookeeper_launch = {
+    .program = "zookeeper",
+    .package = "zookeeper libzookeeper-st2",
+    .find = zookeeper_find,
+    .lacks = libzookeeper_lacks,
+    .durable = true,
+    .peers = &peers,
+    .prepare = zookeeper_prepare,
+    .words = zookeeper_words,
+    .alive = zookeeper_alive,
+    .version = zookeeper_version,
+};
