@@ -220,6 +220,10 @@ bool server_launch_find(const struct server_launch *launch, char *path, size_t b
 /* Where a program on the PATH is; a path stays what it is. */
 bool server_program_find(const char *program, char *path, size_t bytes);
 
+/* The user's cache, for what takes long to make and is the same for all runs. Without its folder
+ * there is none: what is to be kept in it is kept nowhere then. */
+void server_cache(char path[SERVER_PATH_BYTES]);
+
 /* Has the kind in the real world what this fault of a node needs? */
 bool server_launch_has(const struct server_launch *launch, enum fault_kind fault);
 

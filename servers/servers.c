@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define X(name) extern const struct server_kind server_kind_##name;
@@ -115,6 +116,19 @@ bool server_program_find(const char *program, char *path, size_t bytes)
         at += part + (at[part] == ':' ? 1 : 0);
     }
     return false;
+}
+
+/* It is made here, for it is the user's and not the server's. */
+void server_cache(char path[SERVER_PATH_BYTES])
+{
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (cache != NULL && cache[0] != '\0') {
+        (void)snprintf(path, SERVER_PATH_BYTES, "%s", cache);
+    } else {
+        (void)snprintf(path, SERVER_PATH_BYTES, "%s/.cache", home != NULL ? home : "/nonexistent");
+    }
+    (void)mkdir(path, 0700);
 }
 
 bool server_launch_find(const struct server_launch *launch, char *path, size_t bytes)

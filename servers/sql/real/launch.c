@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,19 +113,6 @@ static const char furnish_script[] =
     "    : >\"$data/standby.signal\"\n"
     "}\n";
 
-/* The user's cache; it is made here, for it is the user's and not the server's. */
-static void cache_path(char path[SERVER_PATH_BYTES])
-{
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    if (cache != NULL && cache[0] != '\0') {
-        (void)snprintf(path, SERVER_PATH_BYTES, "%s", cache);
-    } else {
-        (void)snprintf(path, SERVER_PATH_BYTES, "%s/.cache", home != NULL ? home : "/nonexistent");
-    }
-    (void)mkdir(path, 0700); /* without its folder there is none */
-}
-
 static void sql_furnish(const struct server_process *process, struct server_words *words,
                         struct text *input)
 {
@@ -144,7 +130,7 @@ static void sql_furnish(const struct server_process *process, struct server_word
     server_word(words, "%s", process->program != NULL ? process->program : program);
     server_word(words, "%s", statements_table);
     server_word(words, password != NULL ? "password" : "trust");
-    cache_path(cache);
+    server_cache(cache);
     server_word(words, "%s", cache);
     replica_word(process, words);
     if (password != NULL) {
