@@ -237,6 +237,10 @@ bool server_kind_is_one(const struct server_kind *kind, uint32_t replica_count);
 /* Whether a fault of a sort that not every kind knows can strike it. */
 bool server_kind_has(const struct server_kind *kind, enum fault_kind fault);
 
+/* Whether its real servers tell what becomes of their keys, or else their answers do: what is not
+ * told nobody can judge. `number` is that of the kind. */
+bool server_kind_tells(size_t number);
+
 /* The table. */
 size_t server_kind_count(void);
 const struct server_kind *server_kind_at(size_t index);

@@ -75,6 +75,12 @@ bool server_kind_talks(const struct server_kind *kind, uint32_t replica_count)
     return kind->launch != NULL && kind->launch->peers != NULL;
 }
 
+bool server_kind_tells(size_t number)
+{
+    const struct server_wire *wire = server_kind_at(number)->wire;
+    return number == SERVER_KIND_redis || (wire != NULL && wire->answers_tell);
+}
+
 bool server_kind_has(const struct server_kind *kind, enum fault_kind fault)
 {
     const struct server_model *model = kind->model;

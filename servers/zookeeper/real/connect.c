@@ -77,7 +77,8 @@ struct session {
     uint64_t used; /* when: of the oldest the place is taken; 0: never */
     uint64_t tag;  /* of the lock */
     int ttl_ms;
-    bool known; /* `id` is */
+    bool known;  /* `id` is */
+    bool parent; /* the lock's own znode is there */
     clientid_t id;
     struct lock_value name;
     struct lock_value created; /* whose create was sent last */
@@ -131,7 +132,7 @@ struct handle {
 };
 
 /* How a create goes on: where it was sent before, its znode is looked for first. */
-enum entry_step { STEP_FIRST, STEP_LOOK, STEP_OWNER, STEP_PARENT, STEP_CREATE };
+enum entry_step { STEP_LOOK, STEP_OWNER, STEP_PARENT, STEP_CREATE };
 
 /* A question, or what is told without one. */
 struct entry {
@@ -515,6 +516,7 @@ static void on_parent_made(int code, const char *path, const void *of)
     struct entry *entry = entry_of(of);
     (void)path;
     if (entry != NULL && (code == ZOK || code == ZNODEEXISTS)) {
+        session_of(entry->handle->connection->sessions, entry->tag)->parent = true;
         entry->step = STEP_CREATE;
         create_go_on(entry);
     } else if (entry != NULL) {
@@ -572,7 +574,6 @@ static void create_go_on(struct entry *entry)
     const struct libzookeeper *zk = handle->connection->zk;
     char path[ZNODE_PATH_BYTES];
     switch ((enum entry_step)entry->step) {
-    case STEP_FIRST:
     case STEP_LOOK:
         ask_children(entry, on_looked_for);
         return;
@@ -593,13 +594,16 @@ static void create_go_on(struct entry *entry)
     UNREACHABLE();
 }
 
-/* "Recoverable errors and the GUID": what was sent before may be there. */
+/*
+ * "Recoverable errors and the GUID": what was sent before may be there. The lock's own znode is
+ * made first, so that no create is refused for it: faults strike the first.
+ */
 static void ask_create(struct entry *entry)
 {
     struct session *session = session_of(entry->handle->connection->sessions, entry->tag);
     bool before = memcmp(&session->created, &entry->command.value, sizeof session->created) == 0;
     session->created = entry->command.value;
-    entry->step = before ? STEP_LOOK : STEP_CREATE;
+    entry->step = before ? STEP_LOOK : session->parent ? STEP_CREATE : STEP_PARENT;
     create_go_on(entry);
 }
 
