@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/results.h"
 #include "cli/rounds.h"
+#include "servers/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,7 @@ struct pool_child {
     pid_t stopped; /* that it had when all were told to stop */
     int fd;
     struct agenda_slice plan;
+    uint32_t weight;     /* jobs that it counts for */
     uint32_t runs_done;  /* reports of it that have come */
     struct slice *slice; /* where they wait for their turn */
     size_t length;
@@ -49,8 +51,11 @@ struct pool {
     struct lanes lanes;   /* instead of it, where each scenario is run once in both worlds */
     struct slice **ahead; /* then the slice of each group, in the order of the files; else NULL */
     bool all_given;       /* the agenda has no more */
-    uint32_t share[2];    /* runs of a batch, by world */
-    size_t children;      /* running */
+    bool held;            /* `next` was given, and waits until there is room for it */
+    struct agenda_slice next;
+    uint32_t load;     /* of all children */
+    uint32_t share[2]; /* runs of a batch, by world */
+    size_t children;   /* running */
     uint64_t runs_done;
     bool interrupted;
     struct progress progress;
@@ -141,13 +146,29 @@ static bool pool_next(struct pool *pool, const struct pool_child *slot, struct a
     return rounds_next(&pool->rounds, order->begun_ns + order->budget_ns - pool_now_ns(), plan);
 }
 
-/* Begin the next batch, if there is one: one real run, or a share of the seeds in the simulator. */
+/* For how many jobs this counts: all of them, at most. */
+static uint32_t pool_weight(const struct pool *pool, const struct agenda_slice *plan)
+{
+    const struct report_group *group = &pool->outcome.groups[plan->group];
+    const struct server_launch *launch = server_kind_at(group->scenario->node_kind)->launch;
+    bool real = pool_world(group->world) == &world_real;
+    uint32_t weight = real && launch != NULL && launch->weight > 0 ? launch->weight : 1;
+    return weight < pool->order->jobs ? weight : pool->order->jobs;
+}
+
+/* Begin the next batch, if there is one and room for it: one real run, or a share of the seeds in
+ * the simulator. */
 static struct result pool_start(struct pool *pool, struct pool_child *slot, struct text *why)
 {
-    struct agenda_slice plan;
     int ends[2];
-    if (!pool_next(pool, slot, &plan)) {
+    if (!pool->held && !pool_next(pool, slot, &pool->next)) {
         pool->all_given = true;
+        return RESULT_OK;
+    }
+    struct agenda_slice plan = pool->next;
+    uint32_t weight = pool_weight(pool, &plan);
+    pool->held = pool->load + weight > pool->order->jobs;
+    if (pool->held) {
         return RESULT_OK;
     }
     struct slice *slice = pool->ahead != NULL ? pool->ahead[plan.group]
@@ -171,8 +192,10 @@ static struct result pool_start(struct pool *pool, struct pool_child *slot, stru
         text_add(why, "cannot start a process: %s", strerror(errno));
         return result_error(ERROR_ENVIRONMENT);
     }
-    *slot = (struct pool_child){.pid = pid, .fd = ends[0], .plan = plan, .slice = slice};
+    *slot = (struct pool_child){
+        .pid = pid, .fd = ends[0], .plan = plan, .slice = slice, .weight = weight};
     pool->children++;
+    pool->load += weight;
     return RESULT_OK;
 }
 
@@ -221,6 +244,8 @@ static struct result pool_end(struct pool *pool, struct pool_child *child, struc
     (void)close(child->fd);
     child->pid = 0;
     pool->children--;
+    ASSERT(pool->load >= child->weight);
+    pool->load -= child->weight;
     TRY(pool_mourn(pool, child, status, why));
     slice_end(child->slice);
     return outcome_settle(&pool->outcome, why);
@@ -382,7 +407,9 @@ static struct result pool_loop(struct pool *pool, struct text *why)
         struct pool_child *slot = pool_free_slot(pool);
         if (slot != NULL && pool_may_start(pool)) {
             TRY(pool_start(pool, slot, why));
-            continue;
+            if (!pool->held) {
+                continue;
+            }
         }
         progress_show(&pool->progress, pool->runs_done, pool->children);
         TRY(pool_wait(pool, why));

@@ -153,6 +153,10 @@ struct server_launch {
      * ever sees it. Else everybody on the machine may speak to it. */
     bool password;
 
+    /* How many runs of other kinds a run with such servers counts for where several go on at once:
+     * what it takes of the processors while it starts the others would miss. 0: one. */
+    uint8_t weight;
+
     /* It takes the orders of refuse_writes, evict, script_flush and failover, which are Redis'
      * words yet (harness/real/run/). */
     bool orders;

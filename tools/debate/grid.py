@@ -90,8 +90,8 @@ FAULTS = [
      paused_before_check, {"sections": 2}),
     ("paused-after-check", "holder paused after that",
      "Client 1 stops when it has been granted the lock, until client 2 has written.",
-     # Chubby's client hears that its session is over just when it goes on: so that this comes too late, it stops before its write.
-     lambda lock: [*([SECOND_WAITS, FIRST_WAITS] if "chubby" in lock.words else
+     # A client with a session hears that it is over just when it goes on: so that this comes too late, it stops before its write.
+     lambda lock: [*([SECOND_WAITS, FIRST_WAITS] if "chubby" in lock.words or "zookeeper" in lock.words else
                      [SECOND_COMES_LATER, "{on: client 1 after_granted, do: pause, until: client 2 after_write}"]),
                     "{on: client 2 after_write, do: pause, until: client 1 after_write}"], {}),
     ("late-write", "delayed write",

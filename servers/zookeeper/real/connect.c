@@ -11,6 +11,9 @@
  * pings of its own, so that a session of which the lock knows no more ends. The lock's own pings
  * ask whether the root is there, which touches the session as well.
  *
+ * A connection without a question on it stands for the link from the beginning, as other kinds have
+ * it: what befalls links befalls this one also while no session goes by it. A member may close it.
+ *
  * Answers of several locks are told in the order of their questions. A question that is open for
  * CONNECT_PATIENCE_NS ends its handle; what is not known of it then is told as such.
  */
@@ -23,7 +26,9 @@
 #include "lockcore/zookeeper/zookeeper.h"
 #include "servers/zookeeper/real/znode.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -158,6 +163,8 @@ struct connection {
     uint32_t entry_count;
     int fd;       /* owned: an epoll of all handles, and of: */
     int ready_fd; /* owned: something may be told that no socket shows */
+    int idle_fd;  /* owned: of the connection that stands for the link; -1: it was closed */
+    struct lock_address address;
     char host[ADDRESS_NAME_BYTES + 16];
 };
 
@@ -668,12 +675,41 @@ static void handle_open(struct handle *handle, const struct session *session)
     }
 }
 
+static void idle_close(struct connection *connection)
+{
+    if (connection->idle_fd >= 0) {
+        (void)close(connection->idle_fd);
+    }
+    connection->idle_fd = -1;
+}
+
+/* Without it nothing is lost: who asks for a session sees whether the member can be had. */
+static void idle_open(struct connection *connection)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)connection->address.port)};
+    struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = connection}};
+    if (connection->idle_fd >= 0 ||
+        inet_pton(AF_INET, connection->address.name, &to.sin_addr) != 1) {
+        return;
+    }
+    connection->idle_fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool fine = connection->idle_fd >= 0 &&
+                (connect(connection->idle_fd, (const struct sockaddr *)&to, sizeof to) == 0 ||
+                 errno == EINPROGRESS) &&
+                epoll_ctl(connection->fd, EPOLL_CTL_ADD, connection->idle_fd, &event) == 0;
+    if (!fine) {
+        idle_close(connection);
+    }
+}
+
 /* A new handle in place of the one before. */
 static bool session_ask(struct connection *connection, struct entry *entry)
 {
     struct handle *before = handle_of(connection, entry->tag);
     struct session *session = session_of(connection->sessions, entry->tag);
     const struct lock_command *command = &entry->command;
+    idle_open(connection);
     if (before != NULL) {
         handle_free(before);
     }
@@ -712,6 +748,7 @@ static void connection_close(void *of)
     while (connection->first != NULL) {
         entry_drop(connection, NULL, connection->first);
     }
+    idle_close(connection);
     if (connection->ready_fd >= 0) {
         (void)close(connection->ready_fd);
     }
@@ -731,6 +768,8 @@ static void *connection_open(const struct lock_address *address, void *shared)
     memset(connection, 0, sizeof *connection);
     connection->zk = zk;
     connection->sessions = shared;
+    connection->address = *address;
+    connection->idle_fd = -1;
     bool v6 = strchr(address->name, ':') != NULL;
     (void)snprintf(connection->host, sizeof connection->host, "%s%s%s:%d", v6 ? "[" : "",
                    address->name, v6 ? "]" : "", address->port);
@@ -742,6 +781,7 @@ static void *connection_open(const struct lock_address *address, void *shared)
         connection_close(connection);
         return NULL;
     }
+    idle_open(connection);
     return connection;
 }
 
@@ -846,6 +886,10 @@ static bool connection_read(void *of)
         if (handle == NULL) {
             ssize_t got = read(connection->ready_fd, &readies, sizeof readies);
             (void)got;
+            continue;
+        }
+        if (events[i].data.ptr == connection) {
+            idle_close(connection); /* nothing ever comes by it but its end */
             continue;
         }
         bool reads = (events[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0;

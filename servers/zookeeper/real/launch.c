@@ -185,6 +185,7 @@ static void zookeeper_words(const struct server_process *process, struct server_
         "-Xss512k",
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
         "-Dzookeeper.preAllocSize=64",
+        "-Dzookeeper.nio.sessionlessCnxnTimeout=86400000", /* one that is idle is a link, too */
     };
     char archive[SERVER_PATH_BYTES + 32];
     for (size_t i = 0; i < sizeof machine / sizeof machine[0]; i++) {
@@ -323,6 +324,7 @@ const struct server_launch zookeeper_launch = {
     .find = zookeeper_find,
     .lacks = libzookeeper_lacks,
     .durable = true,
+    .weight = 4, /* a Java machine for each member */
     .peers = &peers,
     .furnish = zookeeper_furnish,
     .prepare = zookeeper_prepare,
