@@ -10,7 +10,7 @@ PACKAGES_SHARD := python3-venv parallel slurm-wlm munge
 PACKAGES_GATE  := python3-venv libxml2-utils git
 PACKAGES_BROWSER := chromium python3 fonts-dejavu-core
 PACKAGES_EMPTY := redis-server gcc libc6-dev pkg-config
-PACKAGES_TEST  := postgresql pgbouncer etcd-server procps openssl libc6-dbg libcriterion-dev clang clang-format libclang-rt-14-dev valgrind python3 zstd \
+PACKAGES_TEST  := postgresql pgbouncer etcd-server zookeeper libzookeeper-st-dev procps openssl libc6-dbg libcriterion-dev clang clang-format libclang-rt-14-dev valgrind python3 zstd \
                   mandoc bash-completion zsh fish libxml2-utils
 
 # ---- flags: in this one place ---------------------------------------------------------------

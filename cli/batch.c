@@ -5,6 +5,7 @@
 #include "cli/files.h"
 #include "cli/results.h"
 #include "cli/steady.h"
+#include "servers/launch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -254,4 +255,12 @@ _Noreturn void batch_child(const struct batch *batch, int pipe_fd)
         }
     }
     exit(0);
+}
+
+uint32_t batch_weight(const struct scenario *scenario, const struct world *world, uint32_t jobs)
+{
+    const struct server_launch *launch = server_kind_at(scenario->node_kind)->launch;
+    bool heavy = world == &world_real && launch != NULL && launch->weight > 0;
+    uint32_t weight = heavy ? launch->weight : 1;
+    return weight < jobs ? weight : jobs;
 }

@@ -40,4 +40,7 @@ size_t batch_report_encode(const struct run_report *report, char bytes[BATCH_REP
  */
 size_t batch_report_decode(const char *bytes, size_t length, struct run_report *report);
 
+/* For how many jobs a batch counts: all that there are, at most. */
+uint32_t batch_weight(const struct scenario *scenario, const struct world *world, uint32_t jobs);
+
 #endif

@@ -2,13 +2,14 @@
 #include "cli/pool.h"
 
 #include "base/assert.h"
+#include "base/duration.h"
 #include "cli/batch.h"
 #include "cli/lanes.h"
 #include "cli/outcome.h"
 #include "cli/progress.h"
 #include "cli/results.h"
 #include "cli/rounds.h"
-#include "servers/launch.h"
+#include "harness/real/process/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,13 +126,6 @@ static _Noreturn void pool_child_run(const struct pool *pool, const struct agend
     batch_child(&batch, ends[1]);
 }
 
-static int64_t pool_now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* What the slot shall do next. One half of the slots, or the only one, goes by the files. */
 static bool pool_next(struct pool *pool, const struct pool_child *slot, struct agenda_slice *plan)
 {
@@ -143,21 +137,10 @@ static bool pool_next(struct pool *pool, const struct pool_child *slot, struct a
     if (order->budget_ns == 0) {
         return agenda_next(&pool->agenda, pool->share, plan);
     }
-    return rounds_next(&pool->rounds, order->begun_ns + order->budget_ns - pool_now_ns(), plan);
+    return rounds_next(&pool->rounds, order->begun_ns + order->budget_ns - loop_now_ns(), plan);
 }
 
-/* For how many jobs this counts: all of them, at most. */
-static uint32_t pool_weight(const struct pool *pool, const struct agenda_slice *plan)
-{
-    const struct report_group *group = &pool->outcome.groups[plan->group];
-    const struct server_launch *launch = server_kind_at(group->scenario->node_kind)->launch;
-    bool real = pool_world(group->world) == &world_real;
-    uint32_t weight = real && launch != NULL && launch->weight > 0 ? launch->weight : 1;
-    return weight < pool->order->jobs ? weight : pool->order->jobs;
-}
-
-/* Begin the next batch, if there is one and room for it: one real run, or a share of the seeds in
- * the simulator. */
+/* Begin the next batch, if there is one and room: one real run, or some seeds in the simulator. */
 static struct result pool_start(struct pool *pool, struct pool_child *slot, struct text *why)
 {
     int ends[2];
@@ -166,7 +149,8 @@ static struct result pool_start(struct pool *pool, struct pool_child *slot, stru
         return RESULT_OK;
     }
     struct agenda_slice plan = pool->next;
-    uint32_t weight = pool_weight(pool, &plan);
+    const struct report_group *group = &pool->outcome.groups[plan.group];
+    uint32_t weight = batch_weight(group->scenario, pool_world(group->world), pool->order->jobs);
     pool->held = pool->load + weight > pool->order->jobs;
     if (pool->held) {
         return RESULT_OK;
@@ -355,11 +339,9 @@ static void pool_reap_orphans(struct pool *pool)
  * be. */
 static void pool_stop(struct pool *pool)
 {
-    struct timespec start;
-    struct timespec now;
+    int64_t begun_ns = loop_now_ns();
     char memory[WHY_BYTES];
     struct text untold = text_over(memory, sizeof memory);
-    (void)clock_gettime(CLOCK_MONOTONIC, &start);
     pool->interrupted = true;
     for (uint32_t i = 0; i < pool->order->jobs; i++) {
         pool->slots[i].stopped = pool->slots[i].pid;
@@ -367,8 +349,7 @@ static void pool_stop(struct pool *pool)
     pool_kill(pool, SIGTERM);
     while (pool->children > 0) {
         result_ignore(pool_wait(pool, &untold), "why the runs are stopped is told already");
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec - start.tv_sec > POOL_STOP_SECONDS) {
+        if (loop_now_ns() - begun_ns > POOL_STOP_SECONDS * NS_PER_S) {
             pool_kill(pool, SIGKILL);
         }
     }
