@@ -64,7 +64,7 @@ picklock: $(BUILD)/picklock $(SHIMS) | build/share/picklock
 # From any folder it finds the scenarios here, as an installed one does: in PREFIX/share/picklock.
 build/share/picklock:
 	@mkdir -p $(@D)
-	@ln -s ../.. $@
+	@ln -sfn ../.. $@
 
 define room_rules
 $(BUILD)/lib$(1).a: $$(call objects,$$(call sources,$(1)))
