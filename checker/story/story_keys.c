@@ -59,61 +59,78 @@ struct end_words {
     const char *subject; /* before the nodes; NULL: whoever sent the command */
     const char *does[2]; /* one node, several */
     const char *did;
-    const char *label;
-    bool early; /* the key should have lived on */
+    const char *label[2]; /* ... behind the nodes */
+    bool early;           /* the key should have lived on */
 };
 
 static const struct end_words *end_words_of(enum history_cause cause)
 {
     static const struct end_words words[HISTORY_CAUSES] = {
-        [CAUSE_CLOCK_JUMP] =
-            {"the clock of ", {"jumps", "jump"}, "jumped", "clock jumps, key gone", true},
+        [CAUSE_CLOCK_JUMP] = {"the clock of ",
+                              {"jumps", "jump"},
+                              "jumped",
+                              {"clock jumps, key gone", "clocks jump, keys gone"},
+                              true},
         [CAUSE_CLOCK_RATE] = {"the clock of ",
                               {"runs wrong", "run wrong"},
                               "ran wrong",
-                              "clock wrong, key gone",
+                              {"clock wrong, key gone", "clocks wrong, keys gone"},
                               true},
         [CAUSE_RESTART] = {"",
                            {"restarts and forgets ", "restart and forget "},
                            "restarted and forgot ",
-                           "restarts and forgets the key",
+                           {"restarts and forgets the key", "restart and forget the keys"},
                            false},
         [CAUSE_FAILOVER] = {"",
                             {"fails over to a replica without ", "fail over to replicas without "},
                             "failed over to a replica without ",
-                            "fails over, key lost",
+                            {"fails over, key lost", "fail over, keys lost"},
                             false},
         [CAUSE_DEPOSED] = {"",
                            {"resumes and ends the lease of ", "resume and end the lease of "},
                            "ended the lease of ",
-                           "a leader that was deposed ends the lease",
+                           {"a leader that was deposed ends the lease",
+                            "leaders that were deposed end the lease"},
                            true},
         [CAUSE_SPLIT] = {"",
                          {"grants, in another part of the cluster, in spite of ",
                           "grant, in another part of the cluster, in spite of "},
                          "granted, in another part of the cluster, in spite of ",
-                         "granted in another part of the cluster",
+                         {"granted in another part of the cluster",
+                          "granted in another part of the cluster"},
                          false},
         [CAUSE_SESSION] = {"",
                            {"frees with its connection ", "free with their connections "},
                            "freed with its connection ",
-                           "connection over, key gone",
+                           {"connection over, key gone", "connections over, keys gone"},
                            false},
         [CAUSE_SHARED] = {"",
                           {"gives to another client, in the same session, ",
                            "give to another client, in the same session, "},
                           "gave to another client, in the same session, ",
-                          "the same session for another client",
+                          {"the same session for another client",
+                           "the same session for another client"},
                           false},
-        [CAUSE_EVICTION] =
-            {"", {"throws out ", "throw out "}, "threw out ", "throws the key out", false},
-        [CAUSE_FLUSH] = {"", {"forgets ", "forget "}, "was flushed of ", "flushed", false},
-        [CAUSE_FOREIGN] =
-            {NULL, {"deletes ", "deletes "}, "deleted ", "key deleted by another", false},
-        [CAUSE_RELEASED] = {NULL, {"deletes ", "deletes "}, "deleted ", "keys deleted", false},
+        [CAUSE_EVICTION] = {"",
+                            {"throws out ", "throw out "},
+                            "threw out ",
+                            {"throws the key out", "throw the keys out"},
+                            false},
+        [CAUSE_FLUSH] =
+            {"", {"forgets ", "forget "}, "was flushed of ", {"flushed", "flushed"}, false},
+        [CAUSE_FOREIGN] = {NULL,
+                           {"deletes ", "deletes "},
+                           "deleted ",
+                           {"key deleted by another", "keys deleted by another"},
+                           false},
+        [CAUSE_RELEASED] =
+            {NULL, {"deletes ", "deletes "}, "deleted ", {"keys deleted", "keys deleted"}, false},
     };
-    static const struct end_words other = {
-        "", {"no longer has ", "no longer have "}, "no longer had ", "key gone", false};
+    static const struct end_words other = {"",
+                                           {"no longer has ", "no longer have "},
+                                           "no longer had ",
+                                           {"key gone", "keys gone"},
+                                           false};
     return words[cause].did == NULL ? &other : &words[cause];
 }
 
@@ -215,7 +232,7 @@ static void tell_end(struct story_cast *cast, struct drafts *drafts, const struc
             put_nodes(&draft->label, ends->nodes);
             text_add(&draft->label, "%s", words->early ? ": " : " ");
         }
-        text_add(&draft->label, "%s", words->label);
+        text_add(&draft->label, "%s", words->label[one ? 0 : 1]);
     }
     if (end->fault != HISTORY_NO_FAULT) {
         text_add(text, " (fault %d)", end->fault + 1);

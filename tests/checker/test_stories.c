@@ -79,6 +79,20 @@ Test(stories, what_one_restart_broke_is_one_story)
         "section too: both are inside, for 95 ms.\n");
 }
 
+Test(stories, what_several_nodes_did_is_said_of_several)
+{
+    told(HEADER HOLDS(1, "a") FAULT_OF_NODE(100, 1, "crash", "start", 3)
+             ENDED_BY(100, 2, "key-lost", "a", "restart", 1)
+                 ENDED_BY(100, 3, "key-lost", "a", "restart", 1) ASK(200, 2)
+                     SET(201, 2, 2, "b", 1201) SET(201, 3, 2, "b", 1201) SET(201, 4, 2, "b", 1201)
+                         GRANT(205, 2, "b", 1190) ENTER(205, 2) LEAVE(300, 1) LEAVE(400, 2));
+    cr_assert_eq(stories.cause_count, 1u);
+    cr_assert_neq(strstr(steps_of(&stories.causes[0]),
+                         "[nodes 2 and 3 restart and forget the keys] Nodes 2 and 3 restart and "
+                         "forget client 1's keys"),
+                  NULL, "%s", steps_of(&stories.causes[0]));
+}
+
 Test(stories, the_box_stands_where_both_were_inside)
 {
     told(HEADER FORGOTTEN LEAVE(300, 1) LEAVE(400, 2));
