@@ -30,7 +30,24 @@ struct effort {
     uint32_t window_budget;
 };
 
+/* Looking at everything multiplies what there is to follow: first more is followed lazily, from
+ * further back, since what was decided wrongly may lie far before the place where it shows. */
 static const struct effort efforts[] = {
+    {0, 8, FRONTIER_LAZY, 0, 0},
+    {2, 64, FRONTIER_LAZY, 0, 0},
+    {2, 16, FRONTIER_FULL, 0, 0},
+    {8, 256, FRONTIER_LAZY, 0, 0},
+    {4, 64, FRONTIER_FULL, 0, 0},
+    {32, 1024, FRONTIER_LAZY, 0, 0},
+    {200, 1024, FRONTIER_LAZY, 0, 0},
+    {8, 256, FRONTIER_FULL, 12, 2000},
+    {24, 1024, FRONTIER_FULL, 40, 20000},
+    {64, 4096, FRONTIER_FULL, 0, 0},
+    {UINT32_MAX, UINT32_MAX, FRONTIER_FULL, 200, 100000},
+};
+
+/* Of exact leases most that die are impossible, and a window shows it. */
+static const struct effort exact_efforts[] = {
     {0, 8, FRONTIER_LAZY, 0, 0},       {2, 64, FRONTIER_LAZY, 0, 0},
     {2, 16, FRONTIER_FULL, 0, 0},      {4, 64, FRONTIER_FULL, 0, 0},
     {8, 256, FRONTIER_FULL, 12, 2000}, {24, 1024, FRONTIER_FULL, 40, 20000},
@@ -39,15 +56,20 @@ static const struct effort efforts[] = {
 
 /* For tests: small histories die everywhere. */
 static const struct effort narrow_efforts[] = {
-    {0, 1, FRONTIER_LAZY, 0, 0},    {1, 2, FRONTIER_LAZY, 1, 100},
-    {1, 1, FRONTIER_FULL, 2, 100},  {1, 2, FRONTIER_FULL, 3, 100},
-    {2, 2, FRONTIER_FULL, 4, 1000}, {2, 4, FRONTIER_FULL, 5, 1000},
-    {3, 8, FRONTIER_FULL, 6, 1000}, {UINT32_MAX, UINT32_MAX, FRONTIER_FULL, 7, 1000},
+    {0, 1, FRONTIER_LAZY, 0, 0},
+    {1, 2, FRONTIER_LAZY, 1, 100},
+    {1, 1, FRONTIER_FULL, 2, 100},
+    {2, 2, FRONTIER_LAZY, 0, 0},
+    {1, 2, FRONTIER_FULL, 3, 100},
+    {2, 3, FRONTIER_LAZY, 0, 0},
+    {3, 3, FRONTIER_LAZY, 0, 0},
+    {2, 2, FRONTIER_FULL, 4, 1000},
+    {2, 4, FRONTIER_FULL, 5, 1000},
+    {3, 8, FRONTIER_FULL, 6, 1000},
+    {UINT32_MAX, UINT32_MAX, FRONTIER_FULL, 7, 1000},
 };
 
-enum { EFFORTS = sizeof efforts / sizeof *efforts };
-
-_Static_assert(EFFORTS == sizeof narrow_efforts / sizeof *narrow_efforts, "as many");
+#define COUNT_OF(table) ((uint32_t)(sizeof(table) / sizeof(table)[0]))
 
 /* Where the search can go on from. */
 struct checkpoint {
@@ -71,6 +93,7 @@ struct part {
 struct search {
     struct frontier *frontier;
     const struct effort *efforts;
+    uint32_t effort_count;
     uint32_t between, past;    /* checkpoints, in returns; the place, until it is easy again */
     struct checkpoint *points; /* owned */
     uint32_t point_count;
@@ -310,9 +333,9 @@ static enum whole_verdict search_on(struct search *search, uint32_t effort_max)
         if (frontier->exhausted) {
             return WHOLE_UNKNOWN;
         }
-        ASSERT(effort < EFFORTS);
+        ASSERT(effort < search->effort_count);
         search->part = part;
-        if (effort + 1 == EFFORTS && search->forgets) {
+        if (effort + 1 == search->effort_count && search->forgets) {
             begin_again(search);
         } else {
             go_back(search, effort);
@@ -351,7 +374,12 @@ static bool search_begin(struct search *search, struct frontier *frontier, struc
     bool may_be_lazy = !options->order && options->model != LINEAR_MUTEX;
     bool narrow = options->engine == LINEAR_ENGINE_NARROW;
     *search = (struct search){.frontier = frontier,
-                              .efforts = narrow ? narrow_efforts : efforts,
+                              .efforts = narrow  ? narrow_efforts
+                                         : exact ? exact_efforts
+                                                 : efforts,
+                              .effort_count = narrow  ? COUNT_OF(narrow_efforts)
+                                              : exact ? COUNT_OF(exact_efforts)
+                                                      : COUNT_OF(efforts),
                               .between = narrow ? 1 : BETWEEN_CHECKPOINTS,
                               .past = narrow ? 0 : PAST_THE_PLACE,
                               .may_be_lazy = may_be_lazy,
@@ -418,7 +446,7 @@ static bool is_part_illegal(struct whole *whole, const struct part *part)
     struct search search;
     bool illegal = search_begin(&search, &frontier, &less);
     search.budget = 20 * less.count + 20000;
-    illegal = illegal && search_on(&search, EFFORTS) == WHOLE_ILLEGAL;
+    illegal = illegal && search_on(&search, search.effort_count) == WHOLE_ILLEGAL;
     if (illegal) {
         whole->finding = less.finding;
     }
@@ -442,7 +470,7 @@ static enum whole_verdict judge_parts(struct search *search)
         }
         verdict = search_on(search, EFFORT_ALONE);
     }
-    return verdict == WHOLE_NOT_FOR_ME ? search_on(search, EFFORTS) : verdict;
+    return verdict == WHOLE_NOT_FOR_ME ? search_on(search, search->effort_count) : verdict;
 }
 
 enum whole_verdict frontier_judge(struct whole *whole)
