@@ -295,6 +295,7 @@ enum {
     HISTORY_HAS_TTL = 1 << 7,         /* node: the key was given an expiry */
     HISTORY_HAS_SENT = 1 << 8,        /* node: it is known when the client sent the command */
     HISTORY_HAS_REPLIED = 1 << 9,     /* node: ... and when the reply was back at the client */
+    HISTORY_SEEN_PROCESS = 1 << 10,   /* observe ok: the holder is the process number[0] */
 };
 
 enum { HISTORY_NOBODY = -1, HISTORY_NO_NODE = -1, HISTORY_NO_FAULT = -1 };

@@ -281,9 +281,13 @@ static struct result read_numbers(const struct history_map *map, const struct da
     return RESULT_OK;
 }
 
-/* What an observation saw: a holder's name, true or false, or nil for nobody. */
-static void read_observation(const struct datum *data, struct history_event *event)
+/* What an observation saw: a holder's name, true or false, or nil for nobody. A holder is named as
+ * acquires are: by a value, an owner or, where none of them named either, a process. */
+static void read_observation(const struct history_map *map, const struct datum *data,
+                             struct foreign_event *foreign)
 {
+    struct history_event *event = &foreign->event;
+    bool by_value = map->field[MAP_VALUE][0] != '\0' && foreign->named != HISTORY_HAS_OWNER;
     int32_t seen = datum_find(data, 0, "value", 5);
     event->flags &= (uint16_t) ~(HISTORY_HAS_VALUE | HISTORY_HAS_OWNER);
     if (seen < 0 || data[seen].type == DATUM_NIL || data[seen].type == DATUM_FALSE) {
@@ -293,9 +297,14 @@ static void read_observation(const struct datum *data, struct history_event *eve
     if (data[seen].type == DATUM_TRUE) {
         return;
     }
-    if (read_name(data, seen, &event->owner)) {
+    bool number = data[seen].type == DATUM_INTEGER && data[seen].integer >= 0 &&
+                  data[seen].integer < HISTORY_PROCESSES_MAX;
+    if (number && !by_value && foreign->named == 0) {
+        event->number[0] = data[seen].integer;
+        event->flags |= HISTORY_SEEN_PROCESS;
+    } else if (read_name(data, seen, &event->owner)) {
         event->value = event->owner;
-        event->flags |= HISTORY_HAS_OWNER | HISTORY_HAS_VALUE;
+        event->flags |= HISTORY_HAS_OWNER | (by_value ? HISTORY_HAS_VALUE : 0);
     }
 }
 
@@ -349,7 +358,10 @@ struct result foreign_read(const struct history_map *map, const struct datum *da
     event->flags |=
         read_name(data, field_of(map, data, MAP_OWNER), &event->owner) ? HISTORY_HAS_OWNER : 0;
     if (event->f == HISTORY_OBSERVE && !map->own) {
-        read_observation(data, event);
+        read_observation(map, data, foreign);
+    } else {
+        foreign->named =
+            (uint16_t)(foreign->named | (event->flags & (HISTORY_HAS_VALUE | HISTORY_HAS_OWNER)));
     }
     int32_t key = field_of(map, data, MAP_KEY);
     if (key >= 0 && data[key].text != NULL) {

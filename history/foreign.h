@@ -94,6 +94,7 @@ struct foreign_event {
     struct history_event event; /* without index and resource */
     char key[HISTORY_RESOURCE_BYTES_MAX + 1];
     struct history_met met; /* only added to */
+    uint16_t named;         /* HISTORY_HAS_VALUE, _OWNER: what operations named so far */
     bool skip;              /* not about a lock: another's nemesis, or another operation */
     bool has_time;
     int64_t number; /* :index, or -1 */

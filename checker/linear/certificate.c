@@ -43,7 +43,8 @@ static struct who who_says(const struct linear_options *options, const struct hi
     if ((event->flags & HISTORY_HAS_OWNER) != 0) {
         return (struct who){.name = event->owner, .by = 1};
     }
-    return (struct who){.process = event->process};
+    bool seen = (event->flags & HISTORY_SEEN_PROCESS) != 0;
+    return (struct who){.process = seen ? (int32_t)event->number[0] : event->process};
 }
 
 /* An acquire may learn its name only at its end. */
@@ -301,7 +302,8 @@ static bool try_extend(struct trial *trial, const struct linear_witness *extend)
 static bool try_observe(struct trial *trial, const struct linear_witness *look)
 {
     struct who who = who_says(trial->options, &look->end);
-    bool blind = who.by == 0 || trial->options->model == LINEAR_MUTEX;
+    bool nameless = who.by == 0 && (look->end.flags & HISTORY_SEEN_PROCESS) == 0;
+    bool blind = nameless || trial->options->model == LINEAR_MUTEX;
     if (look->end.version == 0) {
         return try_not_held(trial, trial->count - 1) && trial->count == 0;
     }

@@ -3,6 +3,7 @@
 #include "history/foreign.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -159,4 +160,38 @@ Test(linear_foreign, an_ok_of_atlasdb_with_nothing_in_it_is_a_refusal)
     cr_assert_eq(report.resources, (uint64_t)2, "bob and alfred, and no token");
     report = check(good, "atlasdb,declined=", &options);
     cr_assert_eq(report.result.verdict, VERDICT_FAIL);
+}
+
+/* ---- who was seen to hold the lock is named as its acquires are --------------------------------
+ */
+
+static enum verdict seen(const char *acquire, const char *holder, const char *map)
+{
+    char history[1024];
+    struct linear_options options = linear_options_default(LINEAR_OWNER);
+    snprintf(history, sizeof history,
+             "{:type :invoke, :f :acquire, :process 1, %s, :time 1}\n"
+             "{:type :ok, :f :acquire, :process 1, %s, :time 2}\n"
+             "{:type :invoke, :f :observe, :process 3, :time 3}\n"
+             "{:type :ok, :f :observe, :process 3, :value %s, :time 4}\n"
+             "{:type :invoke, :f :release, :process 1, %s, :time 5}\n"
+             "{:type :ok, :f :release, :process 1, %s, :time 6}\n",
+             acquire, acquire, holder, acquire, acquire);
+    struct linear_report report = check(history, map, &options);
+    cr_expect(report.result.verdict == VERDICT_PASS || report.confirmed, "%s %s", acquire, holder);
+    return (enum verdict)report.result.verdict;
+}
+
+Test(linear_foreign, a_holder_that_was_seen_is_named_as_acquires_are)
+{
+    cr_expect_eq(seen(":owner \"y\"", "\"y\"", "plain"), VERDICT_PASS, "an owner");
+    cr_expect_eq(seen(":owner \"y\"", "\"z\"", "plain"), VERDICT_FAIL, "another");
+    cr_expect_eq(seen(":owner 5", "5", "plain"), VERDICT_PASS, "an owner whose name is a number");
+    cr_expect_eq(seen(":owner 5", "1", "plain"), VERDICT_FAIL, "its process is no owner");
+    cr_expect_eq(seen(":owner \"y\"", "\"y\"", "valued"), VERDICT_PASS, "nothing has a value");
+    cr_expect_eq(seen(":value 7", "7", "valued"), VERDICT_PASS, "a value");
+    cr_expect_eq(seen(":value 7", "1", "valued"), VERDICT_FAIL, "its process is no value");
+    cr_expect_eq(seen(":ok true", "1", "plain"), VERDICT_PASS, "a process");
+    cr_expect_eq(seen(":ok true", "3", "plain"), VERDICT_FAIL, "another process");
+    cr_expect_eq(seen(":ok true", "true", "plain"), VERDICT_PASS, "somebody");
 }

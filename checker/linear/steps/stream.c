@@ -192,7 +192,9 @@ static bool identity_of(const struct linear *linear, const struct history_event 
 {
     bool by_value = linear->by_value && (event->flags & HISTORY_HAS_VALUE) != 0;
     bool by_owner = !by_value && (event->flags & HISTORY_HAS_OWNER) != 0;
-    *identity = (struct identity){.words = {(uint64_t)(uint32_t)event->process, 0, 1}};
+    bool seen = (event->flags & HISTORY_SEEN_PROCESS) != 0;
+    int32_t process = seen ? (int32_t)event->number[0] : event->process;
+    *identity = (struct identity){.words = {(uint64_t)(uint32_t)process, 0, 1}};
     if (by_value || by_owner) {
         const struct history_value *name = by_value ? &event->value : &event->owner;
         uint32_t tail = 0;
@@ -201,7 +203,7 @@ static bool identity_of(const struct linear *linear, const struct history_event 
         memcpy(&tail, name->bytes + 16, 4);
         identity->words[2] = (uint64_t)tail << 8 | (by_value ? 2 : 3);
     }
-    return by_value || by_owner;
+    return by_value || by_owner || seen;
 }
 
 void stream_call(struct linear *linear, const struct history_event *event)
