@@ -185,7 +185,8 @@ static void zookeeper_words(const struct server_process *process, struct server_
         "-Xss512k",
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
         "-Dzookeeper.preAllocSize=64",
-        "-Dzookeeper.nio.sessionlessCnxnTimeout=86400000", /* one that is idle is a link, too */
+        "-Dzookeeper.fastleader.maxNotificationInterval=400", /* not ever more seldom: to 60 s */
+        "-Dzookeeper.nio.sessionlessCnxnTimeout=86400000",    /* one that is idle is a link, too */
     };
     char archive[SERVER_PATH_BYTES + 32];
     for (size_t i = 0; i < sizeof machine / sizeof machine[0]; i++) {
