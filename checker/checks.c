@@ -22,6 +22,7 @@
     X(check_no_leak)                                                                               \
     X(check_result_truth)                                                                          \
     X(check_ttl_truth)                                                                             \
+    X(check_conduct)                                                                               \
     X(check_answer_consistency)                                                                    \
     X(check_exercised)
 

@@ -235,6 +235,23 @@ int64_t plan_attempts_ns(const struct plan *plan)
     return lock->retry_count > 0 ? attempts * patience_ns(&plan->scenario) : 0;
 }
 
+/* What our own locks say of how they go about it: true of each of their objects, so not where one
+ * client has several. */
+static void header_conduct(const struct scenario *scenario, struct history_header *header)
+{
+    const struct lock_config *lock = &scenario->lock;
+    const int64_t million = 1000000;
+    if (!lock_algorithm_at(lock->algorithm)->dialect->own_values || scenario->at_once > 1 ||
+        scenario->again > 0 || scenario->thread_count > 1) {
+        return;
+    }
+    header->tries = (int32_t)lock->retry_count + 1;
+    header->retry_delay_ns = lock->retry_delay_ns;
+    header->extends = (int32_t)lock->extend_count;
+    header->allowance_ns = lock->ttl_ns / million * lock->drift_ppm +
+                           lock->ttl_ns % million * lock->drift_ppm / million + 2 * NS_PER_MS;
+}
+
 void plan_header(const struct plan *plan, const char *world, struct history_header *header)
 {
     const struct scenario *scenario = &plan->scenario;
@@ -269,6 +286,7 @@ void plan_header(const struct plan *plan, const char *world, struct history_head
     header->ownership = OWNERSHIP_OBJECT; /* of our own; a library says whose it is */
     header->at_once = scenario->at_once > 1 ? scenario->at_once : 0;
     header->again = scenario->again;
+    header_conduct(scenario, header);
     header->deadline_ns = scenario->deadline_ns;
     header->patience_ns =
         scenario->deadline_ns + scenario->cancel_after_ns > 0 ? patience_ns(scenario) : 0;

@@ -382,6 +382,11 @@ struct history_header {
     int64_t deadline_ns;    /* each acquire was to be answered within so long; 0: no limit */
     int64_t patience_ns;    /* ... or, once it was given up, at once; this much later is forgiven */
     int64_t attempts_ns;    /* an acquire with all its retries takes so long at most; 0: no retry */
+    int32_t tries;          /* an acquire makes so many attempts at most, each with a value of its
+                               own; 0: unknown, and so are the next three */
+    int64_t retry_delay_ns; /* ... with no less than this between them */
+    int32_t extends;        /* ... so many extensions of a grant are done at most */
+    int64_t allowance_ns;   /* ... and a promise ends so much before a ttl is over */
     int64_t renew_every_ns; /* with DECLARES_RENEW: how often; 0 where unknown */
     char server[HISTORY_NAME_BYTES]; /* what the nodes run: "redis 7.0.15"; "" where unknown */
     char sites[HISTORY_SITES_BYTES]; /* nodes on other machines: where, and their clocks */

@@ -68,6 +68,7 @@ struct lock_dialect {
     const char *name; /* the kind of server, as `nodes.kind` says it */
     const struct lock_command_row *rows;
     uint32_t row_count;
+    bool own_values; /* its locks name each attempt by a value of its own */
 };
 
 /* The row of `kind`; one that the dialect does not have asserts. */

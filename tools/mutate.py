@@ -5,8 +5,8 @@
     make mutate ROOM=lockcore SAMPLE=all      every one
     make mutate ROOM=lockcore BY=verdict      what a scenario's verdict alone convicts, without any unit test
 
-Each mutant is one object file, linked before the room's library; the programs that contain it run until one fails, first the one
-that noticed most of this file's mutants for its time. What is done stands in build/mutate/ROOM-BY.jsonl, so that an interrupted run goes on where it was. At the end: a
+Each mutant is one object file, linked before the room's library; the programs that pass its line (mutate_lines.py) run until one
+fails, first the one that noticed most of this file's mutants for its time. What is done stands in build/mutate/ROOM-BY.jsonl, so that an interrupted run goes on where it was. At the end: a
 table by kind, and build/mutate/ROOM-BY.survivors.diff. Mutants that nothing can tell from the original are listed with the
 reason in docs/MUTANTS.md and are not counted.
 """
@@ -26,6 +26,7 @@ import threading
 
 sys.path.insert(0, os.path.dirname(__file__))
 from mutants import applied, change, mutants  # noqa: E402
+from mutate_lines import Lines  # noqa: E402
 
 # A room: what is mutated, what is left out, and which test programs may notice.
 ROOMS = {
@@ -44,6 +45,8 @@ ROOMS = {
     "cli": (["cli/*.c"], [], ["cli", "command"]),
 }
 OUT = "build/mutate"
+# Their processes are killed, and then tell of no line that they passed: there all programs run where none is known.
+KILLED = {"real", "drivers", "cli", "servers", "wires"}
 WAITS = 15  # how much longer than it computes a program may take: the machine may be busy, and it may sleep
 # How many histories the tests draw at first; what survives that meets as many as in `make test`.
 FEWER = {"PICKLOCK_SOAK": "1500", "PICKLOCK_JUDGED": "4000"}
@@ -74,6 +77,9 @@ class Program:
             with open(f"{name}.c", encoding="ascii") as source:
                 text = source.read()
                 self.draws = any(word in text for word in FEWER)
+
+    def holds_path(self, path):
+        return os.path.basename(path)[:-2] + ".o" in self.members
 
     def worth(self, path):
         """How likely it notices a mutant of this file, for each second that it takes."""
@@ -193,7 +199,7 @@ def equivalents():
     return rows
 
 
-def judge(task, programs, flags, by, slot):
+def judge(task, programs, flags, by, slot, seen):
     """One mutant: 'build', or who noticed and how, or 'survived'."""
     path, text, mutant = task
     folder = os.path.join(OUT, f"slot{slot}")
@@ -206,6 +212,11 @@ def judge(task, programs, flags, by, slot):
         return "build", "", ""
     tripped = ""
     holders = [program for program in programs if member in program.members]
+    passed = seen.passed(path, mutant.line)
+    if passed is not None and (passed or not seen.silent):
+        holders = [program for program in holders if program.name in passed]
+    if not holders:
+        return "survived", "", "nothing passes this line"
     runs = [(program, FEWER) for program in sorted(holders, key=lambda p: -p.worth(path))]
     for program, drawn in runs + [(program, {}) for program in holders if program.draws]:
         binary = f"{folder}/program"
@@ -242,7 +253,7 @@ def diffs(rows, path):
     with open(path, "w", encoding="utf-8") as out:
         for row in rows:
             if row["end"] in ("survived", "tripped"):
-                out.write(f"{row['file']}:{row['line']} {row['function']} ({row['kind']}, {row['end']})\n"
+                out.write(f"{row['file']}:{row['line']} {row['function']} ({row['kind']}, {row['end']}{': ' + row['how'] if row['how'] else ''})\n"
                           f"-{row['before']}\n+{row['after']}\n\n")
 
 
@@ -278,6 +289,8 @@ def main():
     if slow:
         print(f"mutate: left out, over {asked.slowest:.0f} s each: {', '.join(slow)}", flush=True)
         programs = [p for p in programs if p.name not in slow]
+    seen = Lines(asked.room + "-" + asked.by, sorted({task[0] for task in all_mutants(asked.room)}), programs, flags, FEWER, shell)
+    seen.silent = asked.room in KILLED
     log_path = os.path.join(OUT, f"{asked.room}-{asked.by}.jsonl")
     done = {}
     if os.path.exists(log_path):
@@ -297,7 +310,7 @@ def main():
         else:
             with lock:
                 slot = slots.pop()
-            end, who, how = judge(task, programs, flags, asked.by, slot)
+            end, who, how = judge(task, programs, flags, asked.by, slot, seen)
             with lock:
                 slots.append(slot)
             row = {"key": key, "file": path, "line": mutant.line, "function": mutant.function, "kind": mutant.kind,

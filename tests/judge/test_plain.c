@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "checker/judge.h"
 #include "tests/judge/plain_answers.h"
+#include "tests/judge/plain_conduct.h"
 #include "tests/judge/plain_faults.h"
 #include "tests/judge/plain_leak.h"
 #include "tests/judge/plain_notice.h"
@@ -33,6 +34,7 @@ static const struct second {
     {"exercised", plain_exercised},
     {"ttl_truth", plain_ttl_truth},
     {"answer_consistency", plain_answer_consistency},
+    {"conduct", plain_conduct},
 };
 enum {
     SECONDS = sizeof seconds / sizeof seconds[0],

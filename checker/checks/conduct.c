@@ -1,0 +1,430 @@
+/* conduct.c: does the lock go about it as it says: attempts, delays, extensions, promises, and
+ * nothing more behind the answer? */
+#include "base/assert.h"
+#include "checker/check.h"
+#include "checker/explain/explain_words.h"
+#include "checker/verdict.h"
+
+#include <inttypes.h>
+
+enum conduct_reason {
+    TRIED_TOO_OFTEN = 1, /* number[0]: attempts, number[1]: allowed */
+    GAVE_UP_TOO_SOON,    /* number[0]: attempts, number[1]: it was to make */
+    EXTENDED_TOO_OFTEN,  /* number[0]: extensions of the grant, number[1]: allowed */
+    LIMITED_TOO_SOON,    /* refused for the limit; number[0]: done, number[1]: allowed */
+    TRIED_TOO_SOON,      /* number[0]: so long behind the attempt before, number[1]: least */
+    PROMISED_TOO_MUCH,   /* number[0]: so much later than it was to end */
+    PROMISED_TOO_LITTLE, /* number[0]: so much sooner */
+    SET_UNASKED,         /* number[0]: so long behind the answer */
+    EXTENDED_UNASKED,    /* number[0]: the same */
+    FREED_AGAIN,         /* number[0]: so long behind the node's answer to the same release */
+};
+
+/* Behind an answer a command may still be on its way to whoever stamps it: this part of a ttl. */
+enum { CONDUCT_SLACK_PARTS = 50 };
+
+/* One client, since it asked to acquire last. */
+struct conduct_client {
+    bool asked;    /* it ever did, ... */
+    bool acquired; /* ... and was answered, ... */
+    bool granted;  /* ... with yes */
+    bool extending;
+    int32_t attempts;
+    int32_t extensions;         /* done, of the grant */
+    struct history_value value; /* of the newest attempt; of the grant, when that was told */
+    int64_t asked_ns;
+    uint64_t asked_index;
+    int64_t answered_ns; /* when an acquire or an extension was, last */
+    uint64_t answered_index;
+    int64_t sent_ns; /* when the first command of the newest attempt was */
+    uint64_t sent_index;
+    int64_t least_ns;       /* ... and when it can have begun at the earliest */
+    uint64_t replied;       /* bit n: node n answered it, and its client has that */
+    int64_t replied_ns;     /* ... the last of these */
+    int64_t extend_ns;      /* when the extension was asked that is under way */
+    int64_t extend_sent_ns; /* ... and its first command sent; TIME_NEVER: none was seen */
+    uint64_t extend_sent_index;
+};
+
+/* What a node answered a client's release last. */
+struct conduct_release {
+    bool told; /* ... and it came back */
+    struct history_value value;
+    uint64_t index;
+    int64_t replied_ns;
+};
+
+struct conduct {
+    struct check_result result;
+    int32_t tries;
+    int32_t extends;
+    int32_t replicas;
+    uint32_t clients;
+    int64_t retry_delay_ns;
+    int64_t allowance_ns;
+};
+
+static uint32_t conduct_clients(const struct history_header *header)
+{
+    return header->tries > 0 ? ledger_process_count(header) : 0;
+}
+
+static size_t conduct_bytes(const struct history_header *header)
+{
+    size_t clients = conduct_clients(header);
+    size_t nodes = (size_t)header->node_count;
+    return sizeof(struct conduct) +
+           clients * (sizeof(struct conduct_client) + nodes * sizeof(struct conduct_release));
+}
+
+static struct conduct_client *conduct_client_at(struct conduct *conduct, uint32_t slot)
+{
+    ASSERT(slot < conduct->clients);
+    return (struct conduct_client *)(conduct + 1) + slot;
+}
+
+static struct conduct_release *conduct_release_at(struct conduct *conduct,
+                                                  const struct ledger *ledger, uint32_t slot,
+                                                  int32_t node)
+{
+    ASSERT(node >= 0 && node < ledger->node_count);
+    struct conduct_client *clients = (struct conduct_client *)(conduct + 1);
+    struct conduct_release *releases = (struct conduct_release *)(clients + conduct->clients);
+    return releases + (size_t)slot * (size_t)ledger->node_count + (size_t)node;
+}
+
+/* What no scenario asks for is as good as for ever, and can be added to a time. */
+static int64_t conduct_length(int64_t length_ns)
+{
+    return length_ns < DURATION_NS_MAX ? length_ns : DURATION_NS_MAX;
+}
+
+static void conduct_init(void *state, const struct history_header *header)
+{
+    struct conduct *conduct = state;
+    memset(state, 0, conduct_bytes(header));
+    conduct->tries = header->tries;
+    conduct->extends = header->extends;
+    conduct->replicas = header->replica_count;
+    conduct->clients = conduct_clients(header);
+    conduct->retry_delay_ns = conduct_length(header->retry_delay_ns);
+    conduct->allowance_ns = conduct_length(header->allowance_ns);
+}
+
+static int64_t conduct_slack_ns(const struct ledger *ledger)
+{
+    return ledger->ttl_ns / CONDUCT_SLACK_PARTS;
+}
+
+/* What a fault left on its way is over a ttl later. */
+static bool conduct_is_sound(const struct ledger *ledger, int64_t from_ns)
+{
+    return !ledger_any_fault(ledger, from_ns - ledger->ttl_ns);
+}
+
+/* `index` is what the event that is judged is held against. */
+static void conduct_violated(struct conduct *conduct, const struct ledger *ledger, uint64_t index,
+                             enum conduct_reason reason, const int64_t number[2])
+{
+    struct finding finding = {
+        .reason = (uint8_t)reason,
+        .evidence = {index, ledger->last_index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+        .number = {number[0], number[1]},
+    };
+    if (reason >= TRIED_TOO_SOON) { /* wrong by so much, as far as what was stamped tells */
+        int64_t margin_ns = reason == TRIED_TOO_SOON ? number[1] - number[0] : number[0];
+        int64_t from_ns = ledger->now_ns - ledger->ttl_ns;
+        finding.rest = rest_of_wait(ledger, from_ns > 0 ? from_ns : 0, margin_ns);
+        finding.rest.causes |= CHECK_LATE_KEYS;
+    } else if (reason == GAVE_UP_TOO_SOON) {
+        finding.rest = rest_of_keys(ledger, 0);
+    }
+    check_fail(&conduct->result, ledger, &finding);
+}
+
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+static void attempt_begins(struct conduct *conduct, const struct ledger *ledger,
+                           struct conduct_client *client, const struct history_event *event)
+{
+    int64_t gap_ns = event->sent_ns - client->sent_ns;
+    client->least_ns = client->asked_ns;
+    if (client->attempts > 0) {
+        client->least_ns = client->sent_ns + conduct->retry_delay_ns;
+        if (gap_ns < conduct->retry_delay_ns) {
+            conduct_violated(conduct, ledger, client->sent_index, TRIED_TOO_SOON,
+                             (const int64_t[]){gap_ns, conduct->retry_delay_ns});
+        }
+    }
+    client->attempts++;
+    client->value = event->value;
+    client->sent_ns = event->sent_ns;
+    client->sent_index = event->index;
+    client->replied = 0;
+    client->replied_ns = 0;
+    if (client->attempts > conduct->tries) {
+        conduct_violated(conduct, ledger, client->asked_index, TRIED_TOO_OFTEN,
+                         (const int64_t[]){client->attempts, conduct->tries});
+    }
+}
+
+/* A node set the key for this client, or refused to. */
+static void conduct_asked(struct conduct *conduct, const struct ledger *ledger,
+                          struct conduct_client *client, const struct history_event *event)
+{
+    if (client->acquired) {
+        int64_t late_ns = event->sent_ns - client->answered_ns;
+        if (late_ns > conduct_slack_ns(ledger) && !client->extending) {
+            conduct_violated(conduct, ledger, client->answered_index, SET_UNASKED,
+                             (const int64_t[]){late_ns, 0});
+        }
+        return;
+    }
+    bool same = client->attempts > 0 && history_value_equal(&client->value, &event->value);
+    bool newer = client->attempts == 0 || event->sent_ns > client->sent_ns;
+    if (event->sent_ns < client->asked_ns || (!same && !newer)) {
+        return; /* of an acquire, or an attempt, before: it was long under way */
+    }
+    if (!same) {
+        attempt_begins(conduct, ledger, client, event);
+    }
+    client->sent_ns = event->sent_ns < client->sent_ns ? event->sent_ns : client->sent_ns;
+    if ((event->flags & HISTORY_HAS_REPLIED) != 0) {
+        client->replied |= UINT64_C(1) << event->node;
+        client->replied_ns =
+            event->replied_ns > client->replied_ns ? event->replied_ns : client->replied_ns;
+    }
+}
+
+/* Refused, when the last attempt was just over, and others were to follow. */
+static void conduct_refused(struct conduct *conduct, const struct ledger *ledger,
+                            const struct conduct_client *client)
+{
+    bool all = ledger_bits(client->replied) >= ledger->store_count;
+    if (all && client->attempts < conduct->tries && client->replied_ns <= ledger->now_ns &&
+        ledger->now_ns - client->replied_ns < conduct->retry_delay_ns) {
+        conduct_violated(conduct, ledger, client->asked_index, GAVE_UP_TOO_SOON,
+                         (const int64_t[]){client->attempts, conduct->tries});
+    }
+}
+
+/* ---- promises -------------------------------------------------------------------------------- */
+
+/* A promise of a ttl less the allowance that counts from a moment not before `from_ns`, and not
+ * behind `to_ns`, when its first command was sent. */
+static void conduct_promised(struct conduct *conduct, const struct ledger *ledger,
+                             const struct history_event *event, uint64_t sent_index,
+                             const struct check_rest *begun)
+{
+    int64_t length_ns = ledger->ttl_ns - conduct->allowance_ns;
+    int64_t more_ns;
+    int64_t less_ns;
+    if ((event->flags & HISTORY_HAS_UNTIL) == 0 || !ledger->promises ||
+        __builtin_sub_overflow(event->until_ns - begun->to_ns, length_ns, &more_ns) ||
+        __builtin_sub_overflow(length_ns, event->until_ns - begun->from_ns, &less_ns)) {
+        return;
+    }
+    if (more_ns > 0) {
+        conduct_violated(conduct, ledger, sent_index, PROMISED_TOO_MUCH,
+                         (const int64_t[]){more_ns, 0});
+    } else if (less_ns > 0) {
+        conduct_violated(conduct, ledger, sent_index, PROMISED_TOO_LITTLE,
+                         (const int64_t[]){less_ns, 0});
+    }
+}
+
+static void conduct_extended(struct conduct *conduct, const struct ledger *ledger,
+                             struct conduct_client *client, const struct history_event *event)
+{
+    if (!client->granted || !history_value_equal(&client->value, &event->value)) {
+        return;
+    }
+    bool done = event->type == HISTORY_OK;
+    bool limited = event->type == HISTORY_FAIL && event->cause == CAUSE_EXTEND_LIMIT;
+    client->extensions += done ? 1 : 0;
+    const int64_t number[] = {client->extensions, conduct->extends};
+    if (done && client->extensions > conduct->extends) {
+        conduct_violated(conduct, ledger, client->asked_index, EXTENDED_TOO_OFTEN, number);
+    } else if (limited && client->extensions < conduct->extends) {
+        conduct_violated(conduct, ledger, client->asked_index, LIMITED_TOO_SOON, number);
+    }
+    if (done && client->extending && client->extend_sent_ns != TIME_NEVER &&
+        conduct_is_sound(ledger, client->asked_ns)) {
+        conduct_promised(
+            conduct, ledger, event, client->extend_sent_index,
+            &(struct check_rest){.from_ns = client->extend_ns, .to_ns = client->extend_sent_ns});
+    }
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static void conduct_extension(struct conduct *conduct, const struct ledger *ledger,
+                              struct conduct_client *client, const struct history_event *event)
+{
+    if (event->type != HISTORY_INVOKE) {
+        conduct_extended(conduct, ledger, client, event);
+        client->answered_ns = ledger->now_ns;
+        client->answered_index = event->index;
+    }
+    client->extending = event->type == HISTORY_INVOKE;
+    client->extend_ns = ledger->now_ns;
+    client->extend_sent_ns = TIME_NEVER;
+}
+
+static void conduct_acquire(struct conduct *conduct, const struct ledger *ledger,
+                            struct conduct_client *client, const struct history_event *event)
+{
+    if (event->type == HISTORY_INVOKE) {
+        *client = (struct conduct_client){
+            .asked = true, .asked_ns = ledger->now_ns, .asked_index = event->index};
+        return;
+    }
+    bool sound = client->asked && conduct_is_sound(ledger, client->asked_ns);
+    bool same = client->attempts > 0 && history_value_equal(&client->value, &event->value);
+    if (sound && event->type == HISTORY_FAIL) {
+        conduct_refused(conduct, ledger, client);
+    } else if (sound && same && event->type == HISTORY_OK) {
+        conduct_promised(
+            conduct, ledger, event, client->sent_index,
+            &(struct check_rest){.from_ns = client->least_ns, .to_ns = client->sent_ns});
+    }
+    client->acquired = true;
+    client->granted = event->type == HISTORY_OK;
+    client->value = event->value;
+    client->answered_ns = ledger->now_ns;
+    client->answered_index = event->index;
+}
+
+/* A key was given more time: because that was asked, or of the lock's own accord. */
+static void conduct_prolonged(struct conduct *conduct, const struct ledger *ledger,
+                              struct conduct_client *client, const struct history_event *event)
+{
+    if (client->extending) {
+        bool first = event->sent_ns >= client->extend_ns && event->sent_ns < client->extend_sent_ns;
+        client->extend_sent_ns = first ? event->sent_ns : client->extend_sent_ns;
+        client->extend_sent_index = first ? event->index : client->extend_sent_index;
+        return;
+    }
+    int64_t late_ns = event->sent_ns - client->answered_ns;
+    if (client->acquired && late_ns > conduct_slack_ns(ledger)) {
+        conduct_violated(conduct, ledger, client->answered_index, EXTENDED_UNASKED,
+                         (const int64_t[]){late_ns, 0});
+    }
+}
+
+/* A node answered a release: once its client has that, it is not to be asked again. */
+static void conduct_freed(struct conduct *conduct, const struct ledger *ledger, uint32_t slot,
+                          const struct history_event *event)
+{
+    struct conduct_release *last = conduct_release_at(conduct, ledger, slot, event->node);
+    bool again = last->told && history_value_equal(&last->value, &event->value);
+    int64_t late_ns = event->sent_ns - last->replied_ns;
+    if (again && late_ns > conduct_slack_ns(ledger) && conduct->replicas == 0 &&
+        conduct_is_sound(ledger, last->replied_ns)) {
+        conduct_violated(conduct, ledger, last->index, FREED_AGAIN, (const int64_t[]){late_ns, 0});
+    }
+    *last = (struct conduct_release){.told = (event->flags & HISTORY_HAS_REPLIED) != 0,
+                                     .value = event->value,
+                                     .index = event->index,
+                                     .replied_ns = event->replied_ns};
+}
+
+static void conduct_key(struct conduct *conduct, const struct ledger *ledger, uint32_t slot,
+                        const struct history_event *event)
+{
+    struct conduct_client *client = conduct_client_at(conduct, slot);
+    bool told = (event->flags & HISTORY_HAS_SENT) != 0 && (event->flags & HISTORY_HAS_VALUE) != 0;
+    if (!told || !client->asked || !conduct_is_sound(ledger, client->asked_ns)) {
+        return;
+    }
+    if (strstr(event->command, "delete") != NULL) {
+        conduct_freed(conduct, ledger, slot, event);
+    } else if (event->f == HISTORY_KEY_EXTENDED) {
+        conduct_prolonged(conduct, ledger, client, event);
+    } else if (event->f == HISTORY_KEY_SET || event->f == HISTORY_KEY_REFUSED) {
+        conduct_asked(conduct, ledger, client, event);
+    }
+}
+
+static void conduct_step(void *state, const struct ledger *ledger,
+                         const struct history_event *event)
+{
+    struct conduct *conduct = state;
+    uint32_t slot = event->process >= 0 ? ledger_slot(ledger, event->process) : UINT32_MAX;
+    if (slot >= conduct->clients || event->resource >= ledger->resource_count ||
+        ledger->node_count == 0 || ledger->ttl_ns == 0 || (event->flags & HISTORY_AUDIT) != 0) {
+        return;
+    }
+    struct conduct_client *client = conduct_client_at(conduct, slot);
+    if (event->kind == HISTORY_OP) {
+        conduct->result.judged += event->type == HISTORY_INVOKE ? 0 : 1;
+        if (event->f == HISTORY_EXTEND) {
+            conduct_extension(conduct, ledger, client, event);
+        } else {
+            conduct_acquire(conduct, ledger, client, event);
+        }
+    } else if (event->node >= 0 && event->node < ledger->node_count) {
+        conduct_key(conduct, ledger, slot, event);
+    }
+}
+
+static void conduct_finish(void *state, const struct ledger *ledger)
+{
+    (void)ledger;
+    check_conclude(state);
+}
+
+static void say_conduct(const struct telling *telling)
+{
+    static const char *const words[] = {
+        [TRIED_TOO_OFTEN] = " made more attempts than the lock says: ",
+        [GAVE_UP_TOO_SOON] = " was refused before all attempts were made that the lock says: ",
+        [EXTENDED_TOO_OFTEN] = " extended a grant more often than the lock says: ",
+        [LIMITED_TOO_SOON] = " may not extend any more, sooner than the lock says: ",
+        [TRIED_TOO_SOON] = " tried again sooner than the lock says: after ",
+        [PROMISED_TOO_MUCH] = " was promised more than a ttl less the lock's allowance: by ",
+        [PROMISED_TOO_LITTLE] = " was promised less than a ttl less the lock's allowance: by ",
+        [SET_UNASKED] = "'s acquire had been answered, and its lock asked a node for a key after ",
+        [EXTENDED_UNASKED] = " had asked for no more time, and its lock gave a key more after ",
+        [FREED_AGAIN] = "'s release had been answered by a node, and was sent there again after ",
+    };
+    struct text *text = telling->text;
+    const struct check_result *result = telling->result;
+    put_client(telling, telling_evidence(telling, 1)->process);
+    text_add(text, "%s", words[result->reason]);
+    if (result->reason < TRIED_TOO_SOON) {
+        text_add(text, "%" PRId64 ", not %" PRId64, result->number[0], result->number[1]);
+        return;
+    }
+    put_length(text, result->number[0]);
+    if (result->reason == TRIED_TOO_SOON) {
+        text_add(text, ", not ");
+        put_length(text, result->number[1]);
+    }
+}
+
+static void effect_conduct(const struct telling *telling)
+{
+    text_add(telling->text, "the lock does not go about it as it says");
+}
+
+const struct check check_conduct = {
+    .name = "conduct",
+    .question = "Does the lock go about it as it says, and do nothing more behind its answers?",
+    .nothing = "the lock does not say how it goes about it",
+    .keyed = true,
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_KEY_SET) |
+             CHECK_BIT(HISTORY_KEY_REFUSED) | CHECK_BIT(HISTORY_KEY_EXTENDED) |
+             CHECK_BIT(HISTORY_KEY_DELETED) | CHECK_BIT(HISTORY_KEY_KEPT),
+    .follows = true,
+    .bytes = conduct_bytes,
+    .init = conduct_init,
+    .step = conduct_step,
+    .finish = conduct_finish,
+    .say = say_conduct,
+    .effect = effect_conduct,
+    .over = "not as it says",
+    .part = PART_OTHER,
+};
