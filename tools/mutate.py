@@ -199,6 +199,23 @@ def equivalents():
     return rows
 
 
+def without_asserts(room, flags):
+    """The room once more, with no assertion in it, as of a lock that has none: {member: object file}."""
+    folder = os.path.join(OUT, "bare")
+    os.makedirs(folder, exist_ok=True)
+    with open(f"{folder}/bare.h", "w", encoding="ascii") as out:
+        out.write('#include "base/assert.h"\n#undef ASSERT\n#define ASSERT(condition) ((void)sizeof(!(condition)))\n')
+    flags.cflags += ["-include", f"{folder}/bare.h"]
+    objects = {}
+    for path in sorted({path for path, _, _ in all_mutants(room)}):
+        member = os.path.basename(path)[:-2] + ".o"
+        objects[member] = f"{folder}/{member}"
+        if not os.path.exists(objects[member]) or os.path.getmtime(objects[member]) < os.path.getmtime(path):
+            if shell([*flags.cc, *flags.cflags, "-c", path, "-o", objects[member]]).returncode != 0:
+                stop(f"{path} does not compile without its assertions")
+    return objects
+
+
 def judge(task, programs, flags, by, slot, seen):
     """One mutant: 'build', or who noticed and how, or 'survived'."""
     path, text, mutant = task
@@ -220,7 +237,8 @@ def judge(task, programs, flags, by, slot, seen):
     runs = [(program, FEWER) for program in sorted(holders, key=lambda p: -p.worth(path))]
     for program, drawn in runs + [(program, {}) for program in holders if program.draws]:
         binary = f"{folder}/program"
-        if program.link(binary, [f"{folder}/{member}"], flags).returncode != 0:
+        others = [bare for name, bare in seen.bare.items() if name != member and name in program.members]
+        if program.link(binary, [f"{folder}/{member}", *others], flags).returncode != 0:
             return "build", program.name, ""
         limit = 5 * program.seconds + 20 if drawn else 600
         code, output = program.run(binary, limit, f"{folder}/scratch", drawn)
@@ -291,6 +309,7 @@ def main():
         programs = [p for p in programs if p.name not in slow]
     seen = Lines(asked.room + "-" + asked.by, sorted({task[0] for task in all_mutants(asked.room)}), programs, flags, FEWER, shell)
     seen.silent = asked.room in KILLED
+    seen.bare = without_asserts(asked.room, flags) if asked.by == "verdict" else {}
     log_path = os.path.join(OUT, f"{asked.room}-{asked.by}.jsonl")
     done = {}
     if os.path.exists(log_path):
