@@ -67,6 +67,9 @@ static void make_storm(uint64_t seed)
         .bound_ns = (int64_t)random_below(&stream, 3) * 100,
         .promises_validity = random_below(&stream, 2) == 0,
         .value_check = random_below(&stream, 2) == 0,
+        .tries = 2, /* and no extension at all: so much it says of how it goes about it */
+        .retry_delay_ns = 100,
+        .allowance_ns = 20,
     };
     uint8_t open[PROCESSES] = {0};
     int64_t time_ns = 0;
