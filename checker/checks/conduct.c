@@ -135,6 +135,7 @@ static void conduct_violated(struct conduct *conduct, const struct ledger *ledge
     };
     if (reason >= TRIED_TOO_SOON) { /* wrong by so much, as far as what was stamped tells */
         int64_t margin_ns = reason == TRIED_TOO_SOON ? number[1] - number[0] : number[0];
+        margin_ns -= reason == PROMISED_TOO_LITTLE ? HISTORY_LATE_NOTED_NS : 0;
         int64_t from_ns = ledger->now_ns - ledger->ttl_ns;
         finding.rest = rest_of_wait(ledger, from_ns > 0 ? from_ns : 0, margin_ns);
         finding.rest.causes |= CHECK_LATE_KEYS;
@@ -229,7 +230,7 @@ static void conduct_promised(struct conduct *conduct, const struct ledger *ledge
     if (more_ns > 0) {
         conduct_violated(conduct, ledger, sent_index, PROMISED_TOO_MUCH,
                          (const int64_t[]){more_ns, 0});
-    } else if (less_ns > 0) {
+    } else if (less_ns > HISTORY_LATE_NOTED_NS) { /* its clock was read before the ask was noted */
         conduct_violated(conduct, ledger, sent_index, PROMISED_TOO_LITTLE,
                          (const int64_t[]){less_ns, 0});
     }

@@ -103,20 +103,20 @@ Test(conduct, promise_ends_a_ttl_less_the_allowance_behind_its_first_command)
 {
 #define PROMISED(until) SAYS ASK(1, 1) TAKEN3(4, "a", 3) GRANT(5, 1, "a", until)
     assert_passes(PROMISED(991));
-    assert_passes(PROMISED(989)); /* asked at 1 ms, sent by 3 ms: it may have begun at once */
+    assert_passes(PROMISED(988)); /* asked at 1 ms, by a clock that was read before: at once */
     assert_blamed(PROMISED(992), "conduct: client 1 was promised more than a ttl less the lock's "
                                  "allowance: by 1 ms");
-    assert_blamed(PROMISED(988), "conduct: client 1 was promised less than a ttl less the lock's "
-                                 "allowance: by 1 ms");
+    assert_blamed(PROMISED(987), "conduct: client 1 was promised less than a ttl less the lock's "
+                                 "allowance: by 2 ms");
 }
 
 Test(conduct, promise_of_an_extension_counts_from_the_extension)
 {
 #define EXTENDED_TO(until) HOLDS EXTEND(100, 1) PROLONGS(103, 1, "a", 102) DONE(104, 1, until)
     assert_passes(EXTENDED_TO(1090));
-    assert_passes(EXTENDED_TO(1088));
+    assert_passes(EXTENDED_TO(1087));
     assert_verdict(judge_lines("conduct", EXTENDED_TO(1091)), VERDICT_FAIL);
-    assert_verdict(judge_lines("conduct", EXTENDED_TO(1087)), VERDICT_FAIL);
+    assert_verdict(judge_lines("conduct", EXTENDED_TO(1086)), VERDICT_FAIL);
 }
 
 /* Of the second attempt: it cannot have begun before the delay was over. */
@@ -125,9 +125,9 @@ Test(conduct, promise_of_a_later_attempt_counts_from_that)
 #define SECOND(until)                                                                              \
     SAYS ASK(1, 1) REFUSED3(2, "a", 1) TAKEN3(62, "b", 61) GRANT(63, 1, "b", until)
     assert_passes(SECOND(1049));
-    assert_passes(SECOND(1039));
+    assert_passes(SECOND(1038));
     assert_verdict(judge_lines("conduct", SECOND(1050)), VERDICT_FAIL);
-    assert_verdict(judge_lines("conduct", SECOND(1038)), VERDICT_FAIL);
+    assert_verdict(judge_lines("conduct", SECOND(1037)), VERDICT_FAIL);
 }
 
 Test(conduct, key_that_is_asked_for_behind_the_answer_fails)

@@ -148,8 +148,8 @@ static inline bool plain_promises_badly(const struct plain_history *h,
                                         int64_t to_ns)
 {
     int64_t length_ns = h->header->ttl_ns - h->header->allowance_ns;
-    return plain_promises(h, e) &&
-           (e->until_ns > to_ns + length_ns || e->until_ns < from_ns + length_ns);
+    return plain_promises(h, e) && (e->until_ns > to_ns + length_ns ||
+                                    e->until_ns < from_ns + length_ns - HISTORY_LATE_NOTED_NS);
 }
 
 static inline bool plain_acquires_badly(const struct plain_history *h, size_t answer)
