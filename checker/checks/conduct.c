@@ -25,10 +25,12 @@ enum { CONDUCT_SLACK_PARTS = 50 };
 
 /* One client, since it asked to acquire last. */
 struct conduct_client {
-    bool asked;    /* it ever did, ... */
-    bool acquired; /* ... and was answered, ... */
-    bool granted;  /* ... with yes */
-    bool extending;
+    int32_t process;
+    bool asked;     /* it ever did, ... */
+    bool acquired;  /* ... and was answered, ... */
+    bool granted;   /* ... with yes */
+    bool extends;   /* it asked for more time since, ... */
+    bool extending; /* ... and was not answered yet */
     int32_t attempts;
     int32_t extensions;         /* done, of the grant */
     struct history_value value; /* of the newest attempt; of the grant, when that was told */
@@ -93,6 +95,20 @@ static struct conduct_release *conduct_release_at(struct conduct *conduct,
     return releases + (size_t)slot * (size_t)ledger->node_count + (size_t)node;
 }
 
+/* What the event that is judged is held against, and whose it is. */
+struct conduct_held {
+    int32_t process;
+    uint64_t index;
+};
+
+/* A promise counts from a moment not before `from_ns`, and not behind `to_ns`, when its first
+ * command was sent: that is event `index`. */
+struct conduct_begun {
+    uint64_t index;
+    int64_t from_ns;
+    int64_t to_ns;
+};
+
 /* What no scenario asks for is as good as for ever, and can be added to a time. */
 static int64_t conduct_length(int64_t length_ns)
 {
@@ -122,13 +138,13 @@ static bool conduct_is_sound(const struct ledger *ledger, int64_t from_ns)
     return !ledger_any_fault(ledger, from_ns - ledger->ttl_ns);
 }
 
-/* `index` is what the event that is judged is held against. */
-static void conduct_violated(struct conduct *conduct, const struct ledger *ledger, uint64_t index,
-                             enum conduct_reason reason, const int64_t number[2])
+static void conduct_violated(struct conduct *conduct, const struct ledger *ledger,
+                             const struct conduct_held *against, enum conduct_reason reason,
+                             const int64_t number[2])
 {
     struct finding finding = {
         .reason = (uint8_t)reason,
-        .evidence = {index, ledger->last_index},
+        .evidence = {against->index, ledger->last_index},
         .evidence_count = 2,
         .blamed = blamed_library(),
         .number = {number[0], number[1]},
@@ -136,9 +152,11 @@ static void conduct_violated(struct conduct *conduct, const struct ledger *ledge
     if (reason >= TRIED_TOO_SOON) { /* wrong by so much, as far as what was stamped tells */
         int64_t margin_ns = reason == TRIED_TOO_SOON ? number[1] - number[0] : number[0];
         margin_ns -= reason == PROMISED_TOO_LITTLE ? HISTORY_LATE_NOTED_NS : 0;
+        margin_ns -= reason >= SET_UNASKED ? conduct_slack_ns(ledger) : 0;
         int64_t from_ns = ledger->now_ns - ledger->ttl_ns;
         finding.rest = rest_of_wait(ledger, from_ns > 0 ? from_ns : 0, margin_ns);
         finding.rest.causes |= CHECK_LATE_KEYS;
+        finding.rest.processes[0] = against->process;
     } else if (reason == GAVE_UP_TOO_SOON) {
         finding.rest = rest_of_keys(ledger, 0);
     }
@@ -155,8 +173,9 @@ static void attempt_begins(struct conduct *conduct, const struct ledger *ledger,
     if (client->attempts > 0) {
         client->least_ns = client->sent_ns + conduct->retry_delay_ns;
         if (gap_ns < conduct->retry_delay_ns) {
-            conduct_violated(conduct, ledger, client->sent_index, TRIED_TOO_SOON,
-                             (const int64_t[]){gap_ns, conduct->retry_delay_ns});
+            conduct_violated(conduct, ledger,
+                             &(struct conduct_held){client->process, client->sent_index},
+                             TRIED_TOO_SOON, (const int64_t[]){gap_ns, conduct->retry_delay_ns});
         }
     }
     client->attempts++;
@@ -166,8 +185,9 @@ static void attempt_begins(struct conduct *conduct, const struct ledger *ledger,
     client->replied = 0;
     client->replied_ns = 0;
     if (client->attempts > conduct->tries) {
-        conduct_violated(conduct, ledger, client->asked_index, TRIED_TOO_OFTEN,
-                         (const int64_t[]){client->attempts, conduct->tries});
+        conduct_violated(conduct, ledger,
+                         &(struct conduct_held){client->process, client->asked_index},
+                         TRIED_TOO_OFTEN, (const int64_t[]){client->attempts, conduct->tries});
     }
 }
 
@@ -178,8 +198,9 @@ static void conduct_asked(struct conduct *conduct, const struct ledger *ledger,
     if (client->acquired) {
         int64_t late_ns = event->sent_ns - client->answered_ns;
         if (late_ns > conduct_slack_ns(ledger) && !client->extending) {
-            conduct_violated(conduct, ledger, client->answered_index, SET_UNASKED,
-                             (const int64_t[]){late_ns, 0});
+            conduct_violated(conduct, ledger,
+                             &(struct conduct_held){client->process, client->answered_index},
+                             SET_UNASKED, (const int64_t[]){late_ns, 0});
         }
         return;
     }
@@ -206,18 +227,18 @@ static void conduct_refused(struct conduct *conduct, const struct ledger *ledger
     bool all = ledger_bits(client->replied) >= ledger->store_count;
     if (all && client->attempts < conduct->tries && client->replied_ns <= ledger->now_ns &&
         ledger->now_ns - client->replied_ns < conduct->retry_delay_ns) {
-        conduct_violated(conduct, ledger, client->asked_index, GAVE_UP_TOO_SOON,
-                         (const int64_t[]){client->attempts, conduct->tries});
+        conduct_violated(conduct, ledger,
+                         &(struct conduct_held){client->process, client->asked_index},
+                         GAVE_UP_TOO_SOON, (const int64_t[]){client->attempts, conduct->tries});
     }
 }
 
 /* ---- promises -------------------------------------------------------------------------------- */
 
-/* A promise of a ttl less the allowance that counts from a moment not before `from_ns`, and not
- * behind `to_ns`, when its first command was sent. */
+/* A promise of a ttl less the allowance. */
 static void conduct_promised(struct conduct *conduct, const struct ledger *ledger,
-                             const struct history_event *event, uint64_t sent_index,
-                             const struct check_rest *begun)
+                             const struct conduct_client *client, const struct history_event *event,
+                             const struct conduct_begun *begun)
 {
     int64_t length_ns = ledger->ttl_ns - conduct->allowance_ns;
     int64_t more_ns;
@@ -228,11 +249,11 @@ static void conduct_promised(struct conduct *conduct, const struct ledger *ledge
         return;
     }
     if (more_ns > 0) {
-        conduct_violated(conduct, ledger, sent_index, PROMISED_TOO_MUCH,
-                         (const int64_t[]){more_ns, 0});
+        conduct_violated(conduct, ledger, &(struct conduct_held){client->process, begun->index},
+                         PROMISED_TOO_MUCH, (const int64_t[]){more_ns, 0});
     } else if (less_ns > HISTORY_LATE_NOTED_NS) { /* its clock was read before the ask was noted */
-        conduct_violated(conduct, ledger, sent_index, PROMISED_TOO_LITTLE,
-                         (const int64_t[]){less_ns, 0});
+        conduct_violated(conduct, ledger, &(struct conduct_held){client->process, begun->index},
+                         PROMISED_TOO_LITTLE, (const int64_t[]){less_ns, 0});
     }
 }
 
@@ -247,15 +268,19 @@ static void conduct_extended(struct conduct *conduct, const struct ledger *ledge
     client->extensions += done ? 1 : 0;
     const int64_t number[] = {client->extensions, conduct->extends};
     if (done && client->extensions > conduct->extends) {
-        conduct_violated(conduct, ledger, client->asked_index, EXTENDED_TOO_OFTEN, number);
+        conduct_violated(conduct, ledger,
+                         &(struct conduct_held){client->process, client->asked_index},
+                         EXTENDED_TOO_OFTEN, number);
     } else if (limited && client->extensions < conduct->extends) {
-        conduct_violated(conduct, ledger, client->asked_index, LIMITED_TOO_SOON, number);
+        conduct_violated(conduct, ledger,
+                         &(struct conduct_held){client->process, client->asked_index},
+                         LIMITED_TOO_SOON, number);
     }
     if (done && client->extending && client->extend_sent_ns != TIME_NEVER &&
         conduct_is_sound(ledger, client->asked_ns)) {
-        conduct_promised(
-            conduct, ledger, event, client->extend_sent_index,
-            &(struct check_rest){.from_ns = client->extend_ns, .to_ns = client->extend_sent_ns});
+        conduct_promised(conduct, ledger, client, event,
+                         &(struct conduct_begun){client->extend_sent_index, client->extend_ns,
+                                                 client->extend_sent_ns});
     }
 }
 
@@ -269,6 +294,7 @@ static void conduct_extension(struct conduct *conduct, const struct ledger *ledg
         client->answered_ns = ledger->now_ns;
         client->answered_index = event->index;
     }
+    client->extends = true;
     client->extending = event->type == HISTORY_INVOKE;
     client->extend_ns = ledger->now_ns;
     client->extend_sent_ns = TIME_NEVER;
@@ -278,8 +304,10 @@ static void conduct_acquire(struct conduct *conduct, const struct ledger *ledger
                             struct conduct_client *client, const struct history_event *event)
 {
     if (event->type == HISTORY_INVOKE) {
-        *client = (struct conduct_client){
-            .asked = true, .asked_ns = ledger->now_ns, .asked_index = event->index};
+        *client = (struct conduct_client){.process = event->process,
+                                          .asked = true,
+                                          .asked_ns = ledger->now_ns,
+                                          .asked_index = event->index};
         return;
     }
     bool sound = client->asked && conduct_is_sound(ledger, client->asked_ns);
@@ -288,8 +316,8 @@ static void conduct_acquire(struct conduct *conduct, const struct ledger *ledger
         conduct_refused(conduct, ledger, client);
     } else if (sound && same && event->type == HISTORY_OK) {
         conduct_promised(
-            conduct, ledger, event, client->sent_index,
-            &(struct check_rest){.from_ns = client->least_ns, .to_ns = client->sent_ns});
+            conduct, ledger, client, event,
+            &(struct conduct_begun){client->sent_index, client->least_ns, client->sent_ns});
     }
     client->acquired = true;
     client->granted = event->type == HISTORY_OK;
@@ -298,7 +326,8 @@ static void conduct_acquire(struct conduct *conduct, const struct ledger *ledger
     client->answered_index = event->index;
 }
 
-/* A key was given more time: because that was asked, or of the lock's own accord. */
+/* A key was given more time: because that was asked, or of the lock's own accord. Once it was
+ * asked, a node that forgot the script may say so late, and is sent it late. */
 static void conduct_prolonged(struct conduct *conduct, const struct ledger *ledger,
                               struct conduct_client *client, const struct history_event *event)
 {
@@ -309,9 +338,10 @@ static void conduct_prolonged(struct conduct *conduct, const struct ledger *ledg
         return;
     }
     int64_t late_ns = event->sent_ns - client->answered_ns;
-    if (client->acquired && late_ns > conduct_slack_ns(ledger)) {
-        conduct_violated(conduct, ledger, client->answered_index, EXTENDED_UNASKED,
-                         (const int64_t[]){late_ns, 0});
+    if (client->acquired && !client->extends && late_ns > conduct_slack_ns(ledger)) {
+        conduct_violated(conduct, ledger,
+                         &(struct conduct_held){client->process, client->answered_index},
+                         EXTENDED_UNASKED, (const int64_t[]){late_ns, 0});
     }
 }
 
@@ -319,12 +349,14 @@ static void conduct_prolonged(struct conduct *conduct, const struct ledger *ledg
 static void conduct_freed(struct conduct *conduct, const struct ledger *ledger, uint32_t slot,
                           const struct history_event *event)
 {
+    const struct conduct_client *client = conduct_client_at(conduct, slot);
     struct conduct_release *last = conduct_release_at(conduct, ledger, slot, event->node);
     bool again = last->told && history_value_equal(&last->value, &event->value);
     int64_t late_ns = event->sent_ns - last->replied_ns;
     if (again && late_ns > conduct_slack_ns(ledger) && conduct->replicas == 0 &&
         conduct_is_sound(ledger, last->replied_ns)) {
-        conduct_violated(conduct, ledger, last->index, FREED_AGAIN, (const int64_t[]){late_ns, 0});
+        conduct_violated(conduct, ledger, &(struct conduct_held){client->process, last->index},
+                         FREED_AGAIN, (const int64_t[]){late_ns, 0});
     }
     *last = (struct conduct_release){.told = (event->flags & HISTORY_HAS_REPLIED) != 0,
                                      .value = event->value,

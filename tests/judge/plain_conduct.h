@@ -261,7 +261,8 @@ static inline bool plain_misconducts(const struct plain_history *h, size_t i)
         return plain_frees_again(h, i);
     }
     if (plain_key(e, HISTORY_KEY_EXTENDED)) {
-        return plain_chatters(h, ask, i);
+        return plain_last_answer(h, ask, i, HISTORY_EXTEND) == h->count &&
+               plain_chatters(h, ask, i);
     }
     return plain_asks_node(e) &&
            (answered ? plain_chatters(h, ask, i) : plain_tries_badly(h, ask, i));
