@@ -328,8 +328,9 @@ int32_t ledger_asker(const struct ledger *ledger, uint32_t resource);
 /* Whether clients that ask for a resource now have keys of it, and none of them a majority. */
 bool ledger_undecided(const struct ledger *ledger, uint32_t resource);
 
-/* Whether a majority of its keys is of clients that a fault keeps from hearing so: a re-entrant
- * lock gives each acquire of theirs its ttl anew. */
+/* Whether a majority of its keys is of clients that a fault keeps from hearing so, where a
+ * re-entrant lock gives each acquire of theirs its ttl anew, or from giving back what no ttl ends.
+ */
 bool ledger_unheard(const struct ledger *ledger, uint32_t resource);
 
 /* Whether a fault of one of these kinds (bits) touched this client in [from, to]. */

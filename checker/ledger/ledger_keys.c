@@ -286,14 +286,16 @@ static bool process_wonders(const struct ledger_process *process)
 bool ledger_unheard(const struct ledger *ledger, uint32_t resource)
 {
     ASSERT(resource < ledger->resource_count);
-    if (!ledger_declares(ledger, DECLARES_REENTRANT) || ledger->faults_active == 0) {
+    bool again = ledger_declares(ledger, DECLARES_REENTRANT);
+    if ((!again && !ledger->endless) || ledger->faults_active == 0) {
         return false;
     }
     int32_t keys = 0;
     for (int32_t node = 0; node < ledger->node_count; node++) {
         const struct ledger_key *key = ledger_key_at(ledger, node, resource);
         const struct ledger_process *process = ledger_process(ledger, key->process);
-        keys += key->present && process != NULL && !process->dead && process_wonders(process) &&
+        keys += key->present && process != NULL && !process->dead &&
+                        (ledger->endless || process_wonders(process)) &&
                         !ledger_client_healthy(ledger, key->process)
                     ? 1
                     : 0;

@@ -397,3 +397,21 @@ Test(fault_tolerance, re_entrant_key_of_a_client_that_a_fault_keeps_from_hearing
     assert_verdict(judge_lines("fault_tolerance", UNHEARD("'extend'", "")), VERDICT_FAIL);
     assert_verdict(judge_lines("fault_tolerance", UNHEARD("'reentrant'", ENDS)), VERDICT_FAIL);
 }
+
+/* An advisory lock is its session's, and no ttl ends that: whoever holds it may be stopped, or cut
+ * off, for as long as a fault likes. */
+Test(fault_tolerance, a_key_that_no_ttl_ends_is_its_holders_while_a_fault_is_upon_him)
+{
+#define ENDLESS(is)                                                                                \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'endless':" is "}\n"
+#define HELD_BY_ONE(is, end)                                                                       \
+    ENDLESS(is)                                                                                    \
+    ASK(2, 1)                                                                                      \
+    SET3(3, 1, "a", 1003) FAULT_OF_CLIENT(4, 1, "pause", "start", 1) end ASK(501, 2) RUN_ENDS(2600)
+    cr_assert_neq(judge_lines("fault_tolerance", HELD_BY_ONE("true", "")).verdict, VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance", HELD_BY_ONE("false", "")), VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance",
+                               HELD_BY_ONE("true", FAULT_OF_CLIENT(410, 1, "pause", "end", 1))),
+                   VERDICT_FAIL);
+}

@@ -213,30 +213,32 @@ static inline bool plain_wonders(const struct plain_history *h, int32_t client, 
            (h->events[i - 1].type == HISTORY_INVOKE || h->events[i - 1].type == HISTORY_INFO);
 }
 
-/* How many keys are of such clients, which live. */
+/* How many keys are of such clients, which live; where keys have no end, of whom a fault touches.
+ */
 static inline int plain_unheard(const struct plain_history *h, const struct plain_stretches *faults,
                                 uint32_t resource, size_t last)
 {
     int keys = 0;
     for (int32_t node = 0; node < h->header->node_count; node++) {
         struct plain_held held = plain_holds(h, last, node, resource);
-        keys += held.there && held.process >= 0 && plain_wonders(h, held.process, last) &&
+        keys += held.there && held.process >= 0 &&
+                (h->header->endless || plain_wonders(h, held.process, last)) &&
                 plain_killed(h, held.process, 0) > last &&
                 !plain_healthy(h, faults, held.process, last);
     }
     return keys;
 }
 
-/* Whether what passes behind event `last` counts: somebody asks, the votes are not split, and none
- * of a re-entrant lock has it without knowing. */
+/* Whether what passes behind event `last` counts: somebody asks, the votes are not split, none of a
+ * re-entrant lock has it without knowing, and none of an endless one while a fault is upon him. */
 static inline bool plain_counts(const struct plain_history *h, const struct plain_around *around,
                                 uint32_t resource, size_t last)
 {
     int asking = plain_asked_for(h, &around->faults, &around->asks, last);
     int most = asking > 1 ? plain_most_keys(h, &around->asks, resource, last) : 0;
     bool again = h->header->declared && (h->header->declares >> DECLARES_REENTRANT & 1u) != 0;
-    bool unheard =
-        again && plain_unheard(h, &around->faults, resource, last) > h->header->node_count / 2;
+    bool unheard = (again || h->header->endless) &&
+                   plain_unheard(h, &around->faults, resource, last) > h->header->node_count / 2;
     return asking > 0 && !unheard && (most == 0 || most > h->header->node_count / 2);
 }
 
