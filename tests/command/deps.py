@@ -9,6 +9,8 @@ from common import ROOT, Command, main
 
 APT = "#!/bin/sh\necho ran >>LOG\n[ -x POLICY ] && { POLICY redis-server start; echo policy $? >>LOG; }\nexec sleep WAIT\n"
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class Deps(Command):
     def start(self, wait):
@@ -18,9 +20,9 @@ class Deps(Command):
             path = self.write(name, text.replace("POLICY", str(self.policy)).replace("LOG", str(self.log)).replace("WAIT", wait))
             path.chmod(0o755)
         (self.folder / "tmp").mkdir()
-        # A shell cannot trap what its parent left ignored, as a job in the background has it.
+        # A shell cannot trap what its parent left ignored, as a job in the background or under nohup has it.
         return subprocess.Popen([ROOT / "tools" / "deps.sh", "nothing-like-it"], start_new_session=True,
-                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                                preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in SIGNALS],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                 env={"PATH": f"{self.folder}:/usr/bin:/bin", "PICKLOCK_POLICY": str(self.policy),
                                      "TMPDIR": str(self.folder / "tmp")})
@@ -39,7 +41,7 @@ class Deps(Command):
         self.assertEqual(list((self.folder / "tmp").iterdir()), [])
 
     def test_a_signal_leaves_nothing(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in SIGNALS:
             with self.subTest(number=number):
                 process = self.start("30") if not (self.folder / "tmp").exists() else self.again()
                 self.wait_for_apt()
