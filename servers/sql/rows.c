@@ -172,10 +172,12 @@ static void row_write(const struct call *call)
     row_arm(call->table, call->ask->resource, call->door);
 }
 
-int64_t sql_next_fence(struct sql_table *table)
+static int64_t next_fence(struct sql_table *table, int64_t true_ns)
 {
     table->fences++;
     if (table->fences > table->fences_logged) {
+        table->fences_known = table->fences_logged;
+        table->fences_ns = true_ns;
         table->fences_logged = table->fences + SEQUENCE_LOGGED_AHEAD;
     }
     return table->fences;
@@ -190,7 +192,8 @@ static void insert(const struct call *call)
         return;
     }
     row_write(call);
-    struct lock_reply reply = {.type = LOCK_REPLY_NUMBER, .number = sql_next_fence(call->table)};
+    struct lock_reply reply = {.type = LOCK_REPLY_NUMBER,
+                               .number = next_fence(call->table, call->door->true_ns)};
     done(call, HISTORY_KEY_SET, reply, &before);
 }
 
@@ -230,7 +233,7 @@ static void session_ask(struct sql_table *table, const struct server_ask *ask,
         return;
     }
     if (ask->command.kind == SQL_TRY_LOCK_FENCE && sql_session_may(&call)) {
-        call.fence = sql_next_fence(table);
+        call.fence = next_fence(table, door->true_ns);
     }
     sql_session_try(&call);
 }
@@ -367,6 +370,10 @@ static uint32_t table_promote(void *state, const struct server_turn *turn, int64
     while (known > oldest && write_at(table, known - 1)->true_ns > door->true_ns - lag_ns) {
         known--;
         table->fences_logged = write_at(table, known)->fences_logged;
+    }
+    /* An advisory lock writes no row, and its fence is as late as these. */
+    if (table->fences_ns > door->true_ns - lag_ns && table->fences_known < table->fences_logged) {
+        table->fences_logged = table->fences_known;
     }
     for (uint32_t i = 0; i < table->resource_count; i++) {
         lost += row_promote(table, turn, i, known, door);

@@ -30,16 +30,15 @@ struct sql_write {
 struct sql_table {
     const struct lock_dialect *dialect; /* constant data: the same in every copy */
     int64_t fences;                     /* the sequence: what it gave last */
-    int64_t fences_logged;              /* up to here it need not write into its log again */
+    int64_t fences_logged;              /* up to here it need not write into its log again, ... */
+    int64_t fences_known;               /* ... and so far before it last did, ... */
+    int64_t fences_ns;                  /* ... which was then */
     uint32_t resource_count;
     uint32_t writes_max; /* 0: there is never a failover */
     uint64_t writes;     /* so many were made; the newest of them are remembered */
     struct sql_sessions sessions;
     struct sql_row rows[]; /* then writes_max writes, a ring; then advisory locks, one a row */
 };
-
-/* Of its sequence. */
-int64_t sql_next_fence(struct sql_table *table);
 
 extern const struct server_model sql_rows;
 

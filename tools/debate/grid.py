@@ -9,12 +9,17 @@ Lock = namedtuple("Lock", "column heading words store nodes votes leader ttl dur
 
 LOCKS = [
     Lock("single", "one server", "algorithm: single", "", 1, 1, 1, 1000, "20s", "2s"),
+    # Two replicas; an answer of one of them is enough.
+    Lock("wait", "WAIT for 1 of 2 replicas", "algorithm: single-wait, wait: {replicas: 1, timeout: 250ms}", "", 1, 1, 1, 1000, "20s", "2s"),
     Lock("redlock", "Redlock", "algorithm: redlock", "", 5, 5, 3, 1000, "20s", "2s"),
     Lock("redlock-value", "Redlock, value checked", "algorithm: redlock", "value_check: true", 5, 5, 3, 1000, "20s", "2s"),
     # A grant with a fence takes a round more.
     Lock("redlock-fence", "Redlock, fence checked", "algorithm: fenced_redlock", "fence_check: true", 5, 5, 3, 2000, "20s", "2s"),
     Lock("sql", "a row in SQL", "algorithm: sql", "", 1, 1, 1, 1000, "20s", "2s"),
     Lock("sql-fence", "a row, fence checked", "algorithm: sql", "fence_check: true", 1, 1, 1, 1000, "20s", "2s"),
+    # Its session's for as long as that has a connection: no ttl ends it, and no time counts.
+    Lock("advisory", "advisory lock", "algorithm: advisory", "", 1, 1, 1, 2000, "20s", "5s"),
+    Lock("advisory-fence", "advisory, fence checked", "algorithm: fenced_advisory", "fence_check: true", 1, 1, 1, 2000, "20s", "5s"),
     Lock("etcd", "etcd", "algorithm: etcd", "", 3, 1, 1, 2000, "30s", "10s"),
     Lock("etcd-fence", "etcd, revision checked", "algorithm: etcd", "fence_check: true", 3, 1, 1, 2000, "30s", "10s"),
     Lock("zookeeper", "ZooKeeper", "algorithm: zookeeper", "", 3, 1, 3, 2000, "30s", "10s"),
@@ -69,14 +74,66 @@ def several(fault):
     return lambda lock: [fault.replace("MINORITY", minority(lock))] if lock.nodes > 1 else None
 
 
-def replicated(faults):
+def failover(lock):
     """Of a kind whose nodes have replicas that may be behind."""
-    return lambda lock: faults(lock) if lock.column.split("-")[0] in ("single", "redlock", "sql") else None
+    kind = lock.column.split("-")[0]
+    if kind == "wait":
+        # The other replica is the one that answers.
+        return [SECOND_WAITS, "{at: 0s, do: partition, from: nodes 1, to: nodes 3, until: client 2 after_granted}", FIRST_WAITS,
+                "{on: client 1 before_write, do: crash, target: node 1, for: 1s}", "{on: client 1 before_write, do: failover, target: node 3}"]
+    fault = decides("{on: client 1 before_write, do: failover, target: NODE, lag: 1s}")
+    return fault(lock) if kind in ("single", "redlock", "sql", "advisory") else None
+
+
+def by_session(lock):
+    """Nobody comes in while the holder's connection is there: a fault that would wait for that has an end of its own."""
+    return lock.column.startswith("advisory")
+
+
+def meanwhile(lock, event):
+    return f"for: {4 * lock.ttl}ms" if by_session(lock) else f"until: {event}"
+
+
+def paused_after_check(lock):
+    # A client with a session hears that it is over just when it goes on: so that this comes too late, it stops before its write.
+    if "chubby" in lock.words or "zookeeper" in lock.words:
+        stops = [SECOND_WAITS, FIRST_WAITS]
+    else:
+        stops = [SECOND_COMES_LATER, f"{{on: client 1 after_granted, do: pause, {meanwhile(lock, 'client 2 after_write')}}}"]
+    return [*stops, *overtaken(lock)]
+
+
+def overtaken(lock):
+    """Client 2, which has written, is still inside when client 1 writes."""
+    return [] if by_session(lock) else ["{on: client 2 after_write, do: pause, until: client 1 after_write}"]
+
+
+def late_write(lock):
+    stops = f"{{on: client 1 before_write, do: pause, {meanwhile(lock, 'client 2 after_write')}}}"
+    return [SECOND_COMES_LATER if by_session(lock) else SECOND_WAITS, stops, *overtaken(lock)]
+
+
+def holder_cut_off(lock):
+    cut = f"{{on: client 1 after_granted, do: partition, to: nodes, mode: hold, {meanwhile(lock, 'client 2 after_release')}}}"
+    return [SECOND_COMES_LATER, cut, *([] if by_session(lock) else ["{on: client 2 before_replies, do: pause, until: client 1 after_release}"])]
+
+
+def node_forgets(lock):
+    # Whose session breaks is told so at once: that this comes too late, it stops at the same moment.
+    when = "before_write" if by_session(lock) else "after_granted"
+    return decides(f"{{on: client 1 {when}, do: crash, target: NODE, for: 0s}}")(lock)
+
+
+def holder_dies(lock):
+    if not by_session(lock):
+        return [SECOND_COMES_LATER, "{on: client 1 after_granted, do: kill}"]
+    # Its session ends with it: client 2 asks before that.
+    return [SECOND_COMES_LATER, "{on: client 1 before_write, do: pause, until: client 2 before_replies}", "{on: client 1 after_write, do: kill}"]
 
 
 def paused_before_check(lock):
-    stops = "{on: client 1 before_replies, do: pause, until: client 2 after_granted}"
-    if lock.column.startswith(("etcd", "zookeeper", "hazelcast")):
+    stops = f"{{on: client 1 before_replies, do: pause, {meanwhile(lock, 'client 2 after_granted')}}}"
+    if lock.column.startswith(("advisory", "etcd", "zookeeper", "hazelcast")):
         return ["{at: 0s, do: pause, target: client 2, until: client 1 before_replies}", stops]
     # Client 2 comes first, so that nodes know the scripts by which a grant with a fence is asked for.
     return ["{at: 0s, do: pause, target: client 1, until: client 2 after_release}",
@@ -90,13 +147,10 @@ FAULTS = [
      paused_before_check, {"sections": 2}),
     ("paused-after-check", "holder paused after that",
      "Client 1 stops when it has been granted the lock, until client 2 has written.",
-     # A client with a session hears that it is over just when it goes on: so that this comes too late, it stops before its write.
-     lambda lock: [*([SECOND_WAITS, FIRST_WAITS] if "chubby" in lock.words or "zookeeper" in lock.words else
-                     [SECOND_COMES_LATER, "{on: client 1 after_granted, do: pause, until: client 2 after_write}"]),
-                    "{on: client 2 after_write, do: pause, until: client 1 after_write}"], {}),
+     paused_after_check, {}),
     ("late-write", "delayed write",
      "What client 1 writes is held back until client 2 has written.",
-     lambda lock: [SECOND_WAITS, FIRST_WAITS, "{on: client 2 after_write, do: pause, until: client 1 after_write}"], {}),
+     late_write, {}),
     ("node-clock-jumps", "clock of a node jumps",
      "The clock of the node that decides jumps by more than the ttl.",
      decides("{on: client 1 after_granted, do: clock_jump, target: NODE, by: 1h}"), {"ttl": HELD, "delay": ASKS}),
@@ -115,7 +169,7 @@ FAULTS = [
      {"hold": 500, "clients": "writes: 3"}),
     ("node-forgets", "node forgets",
      "The node that decides has no disk, is killed while client 1 holds the lock, and is back at once.",
-     decides("{on: client 1 after_granted, do: crash, target: NODE, for: 0s}"), {"ttl": HELD, "delay": ASKS}),
+     node_forgets, {"ttl": HELD, "delay": ASKS}),
     ("delayed-restart", "node forgets, back after the ttl",
      "The same node stays down for longer than the ttl.",
      lambda lock: [*split(lock), SECOND_COMES_LATER,
@@ -123,13 +177,10 @@ FAULTS = [
      {"ttl": 1500, "hold": 500}),
     ("failover", "failover to a replica that is behind",
      "The replica that takes over from the node that decides is a second behind.",
-     replicated(decides("{on: client 1 before_write, do: failover, target: NODE, lag: 1s}")), {"ttl": HELD, "delay": ASKS}),
+     failover, {"ttl": HELD, "delay": ASKS}),
     ("holder-cut-off", "holder cut off from every node",
      "Client 1 reaches no node from its grant on, is told when its lease ends, and leaves.",
-     lambda lock: [SECOND_COMES_LATER,
-                    "{on: client 1 after_granted, do: partition, to: nodes, mode: hold, until: client 2 after_release}",
-                    "{on: client 2 before_replies, do: pause, until: client 1 after_release}"],
-     {"hold": 3000, "clients": "on_lost: leave", "delay": ASKS}),
+     holder_cut_off, {"hold": 3000, "clients": "on_lost: leave", "delay": ASKS}),
     ("minority-cut-off", "minority of the nodes cut off",
      "Nobody reaches two of five nodes, or one of three, the master among them where there is one, once client 1 has the lock.",
      several("{on: client 1 after_granted, do: partition, from: clients, to: MINORITY, mode: refuse}"), {"sections": 3}),
@@ -151,8 +202,7 @@ FAULTS = [
                     "{on: client 1 before_release, do: pause, until: client 2 before_replies}"], {"hold": 150, "ttl": 3000}),
     ("holder-dies", "holder dies",
      "Client 1 dies when it has been granted the lock.",
-     lambda lock: [SECOND_COMES_LATER,
-                    "{on: client 1 after_granted, do: kill}"], {}),
+     holder_dies, {}),
 ]
 
 SCENARIO = """# yaml-language-server: $schema=../../picklock.schema.json
@@ -161,8 +211,8 @@ name: {name}
 about: >
   {about}
 source: 'docs/DEBATE.md, made by `make debate`'
-lock: {{{lock}, ttl: {ttl}, node_timeout: 300ms, retry: {{count: 3, delay: {delay}, jitter: 50ms}}}}
-nodes: {{count: {nodes}}}
+lock: {{{lock}, ttl: {ttl}, node_timeout: 300ms, retry: {{count: {tries}, delay: {delay}, jitter: 50ms}}}}
+nodes: {{{nodes}}}
 clients: {{count: {count}, sections: {sections}, hold: {hold}{clients}}}
 {store}duration: {duration}
 bound: {bound}
@@ -181,11 +231,14 @@ def cell(fault, lock):
     """The name and the text of a cell's scenario, before anything is expected but passes; None where there is none."""
     name, _, about, faults, keys = fault
     lines = faults(lock)
+    if by_session(lock):
+        about += "\n  Nobody can come in while its session lasts, so what would wait for that ends after four ttls."
     if lines is None:
         return None
     name = f"{name}-{lock.column}"
-    return name, SCENARIO.format(name=name, about=about, lock=lock.words, ttl=f"{max(keys.get('ttl', 0), lock.ttl)}ms", nodes=lock.nodes,
+    return name, SCENARIO.format(name=name, about=about, lock=lock.words, ttl=f"{max(keys.get('ttl', 0), lock.ttl)}ms", nodes="replicas: 2" if lock.column == "wait" else f"count: {lock.nodes}",
                                  hold=f"{keys.get('hold', 20) * lock.ttl // 1000}ms", count=keys.get("count", 2),
                                  sections=keys.get("sections", 1), clients=f", {keys['clients']}" if "clients" in keys else "",
-                                 delay=keys.get("delay", "50ms"), store=f"store: {{{lock.store}}}\n" if lock.store else "",
+                                 # A new primary needs a replica before anything is granted.
+                                 tries=10 if lock.column == "wait" else 3, delay=keys.get("delay", "50ms"), store=f"store: {{{lock.store}}}\n" if lock.store else "",
                                  duration=lock.duration, bound=lock.bound, faults="".join(f"  - {line}\n" for line in lines))
