@@ -161,7 +161,7 @@ FAULTS = [
      "The wall clock of client 1 is set back by a minute while it asks for the lock.",
      lambda lock: [SECOND_COMES_LATER,
                     "{on: client 1 before_replies, do: clock_jump, by: -60s}",
-                    "{on: client 1 before_release, do: pause, until: client 2 after_granted}"], {}),
+                    f"{{on: client 1 before_release, do: pause, {meanwhile(lock, 'client 2 after_granted')}}}"], {}),
     ("client-clock-slow", "clock of the client is slow",
      "The clocks of client 1 run at a tenth of their speed: what it does in half a ttl takes five.",
      # ZooKeeper tells its client that the session is over at about the moment when it grants the next one: luck.
