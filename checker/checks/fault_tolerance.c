@@ -8,7 +8,8 @@ enum tolerance_reason {
     GRANTS_STOPPED = 1,
     NOT_EXTENDED, /* an extension came back after number[0], or never */
     NOT_RELEASED,
-    SPINS, /* a lock asks to be woken at once for ever */
+    SPINS,          /* a lock asks to be woken at once for ever */
+    SERVICE_UNTOLD, /* number[0]: waited in vain; whether the service served then, no node told */
 };
 
 /*
@@ -34,6 +35,7 @@ struct tolerance_gap {
 struct fault_tolerance {
     struct check_result result;
     bool majority_healthy;
+    bool untold;        /* of an ensemble no node tells whether it has a leader */
     int64_t allowed_ns; /* ttl + bound; 0: not judged */
     uint32_t resource_count;
     uint32_t answers_at; /* offset of int64_t since_ns[], by the slot of a client: for so long a
@@ -79,6 +81,8 @@ static void tolerance_init(void *state, const struct history_header *header)
     bool known = header->ttl_ns > 0 && header->node_count > 0;
     tolerance->allowed_ns = known ? header->ttl_ns + header->bound_ns : 0;
     tolerance->majority_healthy = true;
+    tolerance->untold =
+        header->unwatched[0] != '\0' && header->store_count == 1 && header->node_count > 1;
     tolerance->resource_count = ledger_resource_count(header);
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
         tolerance->gaps[i] = (struct tolerance_gap){.holder = HISTORY_NOBODY,
@@ -113,6 +117,18 @@ static int64_t gap_length(struct tolerance_gap *gap, int64_t now_ns)
     return gap->before_ns + now_ns - gap->since_ns;
 }
 
+/* Whether the violation counts. A majority of members is not yet a service: it may be long about
+ * an election, and that is not for the lock to answer for. */
+static bool tolerance_fail(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                           const struct finding *finding)
+{
+    if (tolerance->untold) {
+        check_unknown(&tolerance->result, SERVICE_UNTOLD, finding->number[0]);
+        return false;
+    }
+    return check_fail(&tolerance->result, ledger, finding);
+}
+
 static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *ledger,
                       struct tolerance_gap *gap)
 {
@@ -138,7 +154,7 @@ static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *le
         finding.rest.processes[1] = gap->askers[1];
     }
     /* What may be our own lateness now may be more than that when it goes on. */
-    if (check_fail(&tolerance->result, ledger, &finding)) {
+    if (tolerance_fail(tolerance, ledger, &finding)) {
         gap->failed_ns = all_ns;
         gap->before_ns = 0;
         gap_count_on(gap, ledger->now_ns);
@@ -171,7 +187,7 @@ static void answer_judge(struct fault_tolerance *tolerance, const struct ledger 
         .rest = rest_of_wait(ledger, since_ns, length_ns - tolerance->allowed_ns),
     };
     finding.rest.processes[0] = process->process;
-    check_fail(&tolerance->result, ledger, &finding);
+    (void)tolerance_fail(tolerance, ledger, &finding);
 }
 
 static void tolerance_answer(struct fault_tolerance *tolerance, const struct ledger *ledger,
@@ -437,6 +453,12 @@ static void tolerance_finish(void *state, const struct ledger *ledger)
 static void say_tolerance(const struct telling *telling)
 {
     struct text *text = telling->text;
+    if (telling->result->reason == SERVICE_UNTOLD) {
+        text_add(text, "a client waited in vain for ");
+        put_length(text, telling->result->number[0]);
+        text_add(text, ", and no node told whether the servers had a leader meanwhile");
+        return;
+    }
     if (telling->result->reason == SPINS) {
         put_client(telling, telling_evidence(telling, 0)->process);
         text_add(text, "'s lock asked to be woken at once, for ever: a livelock");

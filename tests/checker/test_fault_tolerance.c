@@ -415,3 +415,15 @@ Test(fault_tolerance, a_key_that_no_ttl_ends_is_its_holders_while_a_fault_is_upo
                                HELD_BY_ONE("true", FAULT_OF_CLIENT(410, 1, "pause", "end", 1))),
                    VERDICT_FAIL);
 }
+
+/* Members of an ensemble may be long about an election, and say nothing of it. */
+Test(fault_tolerance, an_ensemble_that_tells_nothing_may_have_had_no_leader)
+{
+#define ENSEMBLE(more)                                                                             \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'stores':1" more "}\n"
+#define IN_VAIN(more) ENSEMBLE(more) ASK(501, 2) RUN_ENDS(2600)
+    assert_verdict(judge_lines("fault_tolerance", IN_VAIN("")), VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance", IN_VAIN(",'unwatched':'it does not tell'")),
+                   VERDICT_UNKNOWN);
+}
