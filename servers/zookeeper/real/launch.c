@@ -18,7 +18,9 @@
 enum {
     PORT_QUORUM, /* where a leader is found */
     PORT_ELECTION,
-    TICK_MS = 150, /* where nobody says how long sessions are to be */
+    TICK_MS = 150,  /* where nobody says how long sessions are to be */
+    INIT_MS = 8000, /* a new leader waits so long for a majority to be as far as it is: who came
+                       back empty may be elected, whom nobody follows */
 };
 
 /* Java, and Debian's archive of the server. */
@@ -136,7 +138,7 @@ static void settings_print(const struct server_process *process, FILE *file)
                   "admin.enableServer=false\n" /* a port of its own */
                   "4lw.commands.whitelist=srvr,cons\n"
                   "maxClientCnxns=0\n",
-                  (long long)tick, 4 * ZOOKEEPER_SESSION_TICKS, ZOOKEEPER_SYNC_TICKS,
+                  (long long)tick, (int)(INIT_MS / tick) + 1, ZOOKEEPER_SYNC_TICKS,
                   process->directory, process->address.port, ip.data);
     if (process->node_count > 1) {
         members_print(process, file);
