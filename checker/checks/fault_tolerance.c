@@ -8,8 +8,7 @@ enum tolerance_reason {
     GRANTS_STOPPED = 1,
     NOT_EXTENDED, /* an extension came back after number[0], or never */
     NOT_RELEASED,
-    SPINS,          /* a lock asks to be woken at once for ever */
-    SERVICE_UNTOLD, /* number[0]: waited in vain; whether the service served then, no node told */
+    SPINS, /* a lock asks to be woken at once for ever */
 };
 
 /*
@@ -123,7 +122,7 @@ static bool tolerance_fail(struct fault_tolerance *tolerance, const struct ledge
                            const struct finding *finding)
 {
     if (tolerance->untold) {
-        check_unknown(&tolerance->result, SERVICE_UNTOLD, finding->number[0]);
+        check_unknown(&tolerance->result, CHECK_REASON_UNWATCHED, finding->number[0]);
         return false;
     }
     return check_fail(&tolerance->result, ledger, finding);
@@ -453,12 +452,6 @@ static void tolerance_finish(void *state, const struct ledger *ledger)
 static void say_tolerance(const struct telling *telling)
 {
     struct text *text = telling->text;
-    if (telling->result->reason == SERVICE_UNTOLD) {
-        text_add(text, "a client waited in vain for ");
-        put_length(text, telling->result->number[0]);
-        text_add(text, ", and no node told whether the servers had a leader meanwhile");
-        return;
-    }
     if (telling->result->reason == SPINS) {
         put_client(telling, telling_evidence(telling, 0)->process);
         text_add(text, "'s lock asked to be woken at once, for ever: a livelock");
