@@ -5,9 +5,16 @@
 #include "base/duration.h"
 #include "servers/hazelcast/locks.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- memory ---------------------------------------------------------------------------------- */
+
+static_assert(_Alignof(struct grid_shown) % _Alignof(struct grid_lock) == 0 &&
+                  _Alignof(struct grid_lock) % _Alignof(struct grid_session) == 0,
+              "each may begin where the one before it ends");
+static_assert(sizeof(struct grid_session) % _Alignof(struct grid_lock) == 0,
+              "and the next copy may, too");
 
 static size_t copy_bytes(uint32_t resource_count, uint32_t client_count)
 {

@@ -58,7 +58,7 @@ struct grid_lock {
 
 /* What the history knows of a lock: in a cluster in parts there may be more to know. */
 struct grid_shown {
-    bool held;
+    _Alignas(int64_t) bool held; /* copies stand behind these */
     uint32_t copy;
     struct lock_value value;
 };
