@@ -154,6 +154,8 @@ struct check {
     uint16_t needs;       /* bit n: applies to locks that declare enum history_declares n, or ...;
                              0: to all */
     bool keyed;           /* judges what happened to keys: unknown where no node told */
+    bool served;          /* a fail presumes a service, not only its members: an ensemble that tells
+                             nothing may be long about an election, and then it is unknown */
     uint64_t wants;       /* bit f: step wants the events of this enum history_f */
     bool follows;         /* judges by the ledger: where that overflowed, a pass is unknown */
     bool required;        /* where a file expects nothing of it, all but a pass is unknown */

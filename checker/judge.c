@@ -14,6 +14,7 @@ struct judge {
     uint64_t inapplicable; /* ... but does not apply to a lock that declares what this one does */
     bool finished;
     bool unwatched;                      /* what nodes tell of their keys does not count */
+    bool ensemble;                       /* ... and they are one service together */
     uint32_t wanting[HISTORY_FS];        /* bit i: check i wants events of this f */
     uint32_t state_at[JUDGE_CHECKS_MAX]; /* offsets from the judge's first byte */
     uint32_t ledger_at;
@@ -65,6 +66,7 @@ struct judge *judge_init(void *memory, const struct history_header *header, uint
     memset(judge, 0, sizeof *judge);
     judge->checks = checks;
     judge->unwatched = header->unwatched[0] != '\0';
+    judge->ensemble = judge->unwatched && header->store_count == 1 && header->node_count > 1;
     size_t at = rounded(sizeof *judge);
     judge->ledger_at = (uint32_t)at;
     at += rounded(ledger_bytes(header));
@@ -118,6 +120,11 @@ static void judge_doubt(const struct judge *judge, size_t index, struct check_re
     bool open = result->verdict == VERDICT_PASS || result->verdict == VERDICT_SKIPPED;
     result->inapplicable =
         result->verdict == VERDICT_SKIPPED && (judge->inapplicable >> index & 1) != 0;
+    if (check->served && judge->ensemble && result->verdict == VERDICT_FAIL) {
+        *result = (struct check_result){.judged = result->judged};
+        check_unknown(result, CHECK_REASON_UNWATCHED, 0);
+        return;
+    }
     if (!open || result->inapplicable) {
         return;
     }

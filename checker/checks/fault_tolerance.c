@@ -34,7 +34,6 @@ struct tolerance_gap {
 struct fault_tolerance {
     struct check_result result;
     bool majority_healthy;
-    bool untold;        /* of an ensemble no node tells whether it has a leader */
     int64_t allowed_ns; /* ttl + bound; 0: not judged */
     uint32_t resource_count;
     uint32_t answers_at; /* offset of int64_t since_ns[], by the slot of a client: for so long a
@@ -80,8 +79,6 @@ static void tolerance_init(void *state, const struct history_header *header)
     bool known = header->ttl_ns > 0 && header->node_count > 0;
     tolerance->allowed_ns = known ? header->ttl_ns + header->bound_ns : 0;
     tolerance->majority_healthy = true;
-    tolerance->untold =
-        header->unwatched[0] != '\0' && header->store_count == 1 && header->node_count > 1;
     tolerance->resource_count = ledger_resource_count(header);
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
         tolerance->gaps[i] = (struct tolerance_gap){.holder = HISTORY_NOBODY,
@@ -116,18 +113,6 @@ static int64_t gap_length(struct tolerance_gap *gap, int64_t now_ns)
     return gap->before_ns + now_ns - gap->since_ns;
 }
 
-/* Whether the violation counts. A majority of members is not yet a service: it may be long about
- * an election, and that is not for the lock to answer for. */
-static bool tolerance_fail(struct fault_tolerance *tolerance, const struct ledger *ledger,
-                           const struct finding *finding)
-{
-    if (tolerance->untold) {
-        check_unknown(&tolerance->result, CHECK_REASON_UNWATCHED, finding->number[0]);
-        return false;
-    }
-    return check_fail(&tolerance->result, ledger, finding);
-}
-
 static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *ledger,
                       struct tolerance_gap *gap)
 {
@@ -153,7 +138,7 @@ static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *le
         finding.rest.processes[1] = gap->askers[1];
     }
     /* What may be our own lateness now may be more than that when it goes on. */
-    if (tolerance_fail(tolerance, ledger, &finding)) {
+    if (check_fail(&tolerance->result, ledger, &finding)) {
         gap->failed_ns = all_ns;
         gap->before_ns = 0;
         gap_count_on(gap, ledger->now_ns);
@@ -186,7 +171,7 @@ static void answer_judge(struct fault_tolerance *tolerance, const struct ledger 
         .rest = rest_of_wait(ledger, since_ns, length_ns - tolerance->allowed_ns),
     };
     finding.rest.processes[0] = process->process;
-    (void)tolerance_fail(tolerance, ledger, &finding);
+    check_fail(&tolerance->result, ledger, &finding);
 }
 
 static void tolerance_answer(struct fault_tolerance *tolerance, const struct ledger *ledger,
@@ -474,20 +459,19 @@ static void say_tolerance(const struct telling *telling)
 
 static void effect_tolerance(const struct telling *telling)
 {
-    if (telling->result->reason == SPINS) {
-        put_client(telling, telling_evidence(telling, 0)->process);
-        text_add(telling->text, "'s lock spun for ever");
-        return;
-    }
-    if (telling->result->reason == GRANTS_STOPPED) {
-        text_add(telling->text, "nobody got ");
+    struct text *text = telling->text;
+    uint8_t reason = telling->result->reason;
+    if (reason == GRANTS_STOPPED) {
+        text_add(text, "nobody got ");
         put_resource(telling, telling->resource);
     } else {
-        bool extends = telling->result->reason == NOT_EXTENDED;
         put_client(telling, telling_evidence(telling, 0)->process);
-        text_add(telling->text, extends ? "'s extension hung" : "'s release hung");
+        text_add(text, "'s %s",
+                 reason == SPINS          ? "lock spun for ever"
+                 : reason == NOT_EXTENDED ? "extension hung"
+                                          : "release hung");
     }
-    text_add(telling->text, " although a majority of nodes was healthy");
+    text_add(text, "%s", reason == SPINS ? "" : " although a majority of nodes was healthy");
 }
 
 const struct check check_fault_tolerance = {
@@ -502,6 +486,7 @@ const struct check check_fault_tolerance = {
              CHECK_BIT(HISTORY_KEY_EXPIRED) | CHECK_BIT(HISTORY_KEY_LOST) |
              CHECK_BIT(HISTORY_KEY_EVICTED) | CHECK_BIT(HISTORY_KEY_BACK),
     .follows = true,
+    .served = true,
     .bytes = tolerance_bytes,
     .init = tolerance_init,
     .step = tolerance_step,

@@ -172,7 +172,7 @@ static void row_write(const struct call *call)
     row_arm(call->table, call->ask->resource, call->door);
 }
 
-static int64_t next_fence(struct sql_table *table, int64_t true_ns)
+int64_t sql_next_fence(struct sql_table *table, int64_t true_ns)
 {
     table->fences++;
     if (table->fences > table->fences_logged) {
@@ -193,7 +193,7 @@ static void insert(const struct call *call)
     }
     row_write(call);
     struct lock_reply reply = {.type = LOCK_REPLY_NUMBER,
-                               .number = next_fence(call->table, call->door->true_ns)};
+                               .number = sql_next_fence(call->table, call->door->true_ns)};
     done(call, HISTORY_KEY_SET, reply, &before);
 }
 
@@ -233,7 +233,7 @@ static void session_ask(struct sql_table *table, const struct server_ask *ask,
         return;
     }
     if (ask->command.kind == SQL_TRY_LOCK_FENCE && sql_session_may(&call)) {
-        call.fence = next_fence(table, door->true_ns);
+        call.fence = sql_next_fence(table, door->true_ns);
     }
     sql_session_try(&call);
 }

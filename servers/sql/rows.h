@@ -40,6 +40,9 @@ struct sql_table {
     struct sql_row rows[]; /* then writes_max writes, a ring; then advisory locks, one a row */
 };
 
+/* Of its sequence. */
+int64_t sql_next_fence(struct sql_table *table, int64_t true_ns);
+
 extern const struct server_model sql_rows;
 
 #endif

@@ -275,7 +275,7 @@ static inline bool order_ends(struct rig *rig, const struct order *order,
         return false;
     }
     while (table->fences < seen->fences) {
-        (void)sql_next_fence(table);
+        (void)sql_next_fence(table, 0);
     }
     memcpy(rig->model, model, sizeof model);
     return true;
