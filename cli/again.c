@@ -2,9 +2,12 @@
 #include "cli/again.h"
 
 #include "base/duration.h"
+#include "servers/kinds.h"
+#include "servers/launch.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -72,6 +75,13 @@ void again_print_options(const struct again *again,
     }
     add_option("adapter", again->adapter, put, text);
     add_option("redis-server", again->server, put, text);
+    for (size_t i = 0; i < server_kind_count(); i++) {
+        char word[SERVER_PATH_BYTES + 64];
+        const char *chosen = server_program_chosen(i);
+        (void)snprintf(word, sizeof word, "%s=%.500s", server_kind_at(i)->name,
+                       chosen != NULL ? chosen : "");
+        add_option("server", chosen != NULL ? word : NULL, put, text);
+    }
     add_option("cluster", again->cluster, put, text);
     text_add(text, " --keep always");
 }

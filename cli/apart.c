@@ -75,6 +75,7 @@ static bool real_lacks(const struct scenario *scenario, bool cluster, struct tex
         if (scenario->faults[i].node_mask != 0 && !server_launch_has(launch, fault)) {
             text_add(why, "%s is nothing that can strike real %s servers", fault_kind_name(fault),
                      kind->name);
+            server_launch_explain(launch, fault, why);
             return true;
         }
     }

@@ -9,6 +9,7 @@
 #include "cli/report.h"
 #include "cli/report_library.h"
 #include "cli/run_options.h"
+#include "cli/server_choice.h"
 #include "cli/shard.h"
 #include "cli/watch.h"
 #include "cli/words.h"
@@ -85,6 +86,9 @@ static struct result run_check_cluster(struct run_options *options, struct text 
 
 static struct result run_check_options(struct run_options *options, struct text *why)
 {
+    for (uint32_t i = 0; i < options->server_count; i++) {
+        TRY(server_choice_take(options->servers[i], &options->order.server, why));
+    }
     TRY(run_check_cluster(options, why));
     if (options->order.adapter != NULL && options->order.sim && options->order.real) {
         text_add(why, "--adapter: a foreign library runs in the real world only; leave out sim");

@@ -37,6 +37,7 @@ enum {
     KEY_UPDATE,
     KEY_WATCH,
     KEY_CLUSTER,
+    KEY_PROGRAM,
     KEY_SERVER,
     KEY_TRACE,
 };
@@ -60,7 +61,9 @@ static const struct argp_option run_option_table[] = {
      "use the nodes that this file names, under agents (`picklock node`) or bare (default "
      "$PICKLOCK_CLUSTER)",
      0},
-    {"redis-server", KEY_SERVER, "PATH", 0, "run this server in the real world", 0},
+    {"server", KEY_PROGRAM, "KIND=PATH", 0,
+     "run this program as servers of that kind in the real world: redis, sql or etcd", 0},
+    {"redis-server", KEY_SERVER, "PATH", 0, "the same for redis, unasked for its version", 0},
     {"time-scale", KEY_SCALE, "X", 0, "multiply every duration by X, such as 0.1", 0},
     {"stress", KEY_STRESS, "TIME", OPTION_ARG_OPTIONAL,
      "put messages and steps of the simulator off as a busy machine does, by up to this much "
@@ -204,6 +207,12 @@ static error_t run_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_CLUSTER:
         options->cluster = arg;
+        return 0;
+    case KEY_PROGRAM:
+        if (options->server_count == RUN_SERVERS_MAX) {
+            return EINVAL;
+        }
+        options->servers[options->server_count++] = arg;
         return 0;
     case KEY_SERVER:
         options->order.server = arg;

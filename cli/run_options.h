@@ -7,6 +7,8 @@
 #include "cli/pool.h"
 #include "cli/shard.h"
 
+enum { RUN_SERVERS_MAX = 16 };
+
 struct run_options {
     struct scenario_paths paths;
     struct pool_order order;
@@ -28,6 +30,8 @@ struct run_options {
     bool update;
     bool watch;
     const char *filter;
+    uint32_t server_count; /* --server, as they were given */
+    const char *servers[RUN_SERVERS_MAX];
     bool quiet;
 };
 

@@ -103,6 +103,62 @@ static void shape_check(struct problems *problems, const struct document *part,
     }
 }
 
+/* What is possible instead, of kinds, of locks or of faults: their names, parted by commas. */
+static void instead(struct text *names, const char *name)
+{
+    text_add(names, "%s%s", names->length > 0 ? ", " : "", name);
+}
+
+static const char *kinds_that(bool (*has)(const struct server_kind *kind), struct text *names)
+{
+    for (size_t i = 0; i < server_kind_count(); i++) {
+        if (has(server_kind_at(i))) {
+            instead(names, server_kind_at(i)->name);
+        }
+    }
+    return names->data;
+}
+
+static const char *locks_of(const struct server_kind *kind, struct text *names)
+{
+    for (size_t i = 0; i < lock_algorithm_count(); i++) {
+        const struct lock_algorithm *algorithm = lock_algorithm_at((lock_algorithm_index)i);
+        if (algorithm->dialect == kind->dialect && strchr(algorithm->name, '/') == NULL) {
+            instead(names, algorithm->name);
+        }
+    }
+    return names->data;
+}
+
+/* Of those that not every kind of server knows. */
+static const char *faults_of(const struct server_kind *kind, struct text *names)
+{
+    static const enum fault_kind some[] = {FAULT_POWER_LOSS, FAULT_REFUSE_WRITES,
+                                           FAULT_SCRIPT_FLUSH, FAULT_EVICT, FAULT_FAILOVER};
+    text_add(names, "pause, crash, shutdown, stall, clock_jump");
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
+        if (server_kind_has(kind, some[i])) {
+            instead(names, fault_kind_name(some[i]));
+        }
+    }
+    return names->data;
+}
+
+static bool kind_syncs(const struct server_kind *kind)
+{
+    return kind->syncs;
+}
+
+static bool kind_pools(const struct server_kind *kind)
+{
+    return kind->pools;
+}
+
+static bool kind_replicates(const struct server_kind *kind)
+{
+    return kind->replicates;
+}
+
 void fault_check(struct problems *problems, const struct fault_places *places,
                  const struct scenario *scenario, const struct fault *fault)
 {
@@ -117,8 +173,11 @@ void fault_check(struct problems *problems, const struct fault_places *places,
         problem_say(problems, what->place, "a node with replicas is made read-only by a failover");
     }
     if (what != NULL && !server_kind_has(kind, (enum fault_kind)fault->kind)) {
-        problem_say(problems, what->place, "%s is nothing that can strike %s servers",
-                    fault_kind_name((enum fault_kind)fault->kind), kind->name);
+        char memory[WHY_BYTES];
+        struct text names = text_over(memory, sizeof memory);
+        problem_say(problems, what->place, "%s is nothing that can strike %s servers; what can: %s",
+                    fault_kind_name((enum fault_kind)fault->kind), kind->name,
+                    faults_of(kind, &names));
     }
 }
 
@@ -151,10 +210,13 @@ static void algorithm_check(struct problems *problems, const struct document *co
                     algorithm->nodes_max, scenario->node_count);
     }
     const struct server_kind *kind = server_kind_at(scenario->node_kind);
+    char memory[WHY_BYTES];
+    struct text names = text_over(memory, sizeof memory);
     if (kind->dialect != algorithm->dialect) {
         problem_say(problems, place_of_either(places, "nodes.kind", "lock.algorithm"),
-                    "%s speaks to %s servers, and these are %s", algorithm->name,
-                    server_kind_at(server_kind_of(algorithm->dialect))->name, kind->name);
+                    "%s speaks to %s servers, and these are %s, for: %s", algorithm->name,
+                    server_kind_at(server_kind_of(algorithm->dialect))->name, kind->name,
+                    locks_of(kind, &names));
     }
     const struct document *fence = place_of(places, "store.fence_check");
     if (scenario->fence_check && !algorithm->fenced) {
@@ -275,7 +337,11 @@ static void replicas_check(struct problems *problems, const struct document *con
     const struct server_kind *kind = server_kind_at(scenario->node_kind);
     int32_t replicas = (int32_t)lock->replica_count;
     if (part != NULL && replicas > 0 && !kind->replicates) {
-        problem_say(problems, part->place, "%s servers have no replicas of this sort", kind->name);
+        char memory[WHY_BYTES];
+        struct text names = text_over(memory, sizeof memory);
+        problem_say(problems, part->place,
+                    "%s servers have no replicas of this sort; kinds that have: %s", kind->name,
+                    kinds_that(kind_replicates, &names));
     } else if (part != NULL && replicas > 0 && scenario->node_count != replicas + 1) {
         problem_say(problems, part->place,
                     "all nodes but one are replicas: with count: %d there are %d of them",
@@ -298,13 +364,25 @@ static void replicas_check(struct problems *problems, const struct document *con
     }
 }
 
-static void pooler_check(struct problems *problems, const struct document *const *places,
-                         const struct scenario *scenario)
+/* Settings of nodes that not every kind has. */
+static void settings_check(struct problems *problems, const struct document *const *places,
+                           const struct scenario *scenario)
 {
     const struct document *part = place_of(places, "nodes.pooler");
     const struct server_kind *kind = server_kind_at(scenario->node_kind);
+    char memory[WHY_BYTES];
+    struct text names = text_over(memory, sizeof memory);
     if (part != NULL && scenario->pooler != POOLER_NONE && !kind->pools) {
-        problem_say(problems, part->place, "no pooler stands before %s servers", kind->name);
+        problem_say(problems, part->place,
+                    "no pooler stands before %s servers; kinds that have one: %s", kind->name,
+                    kinds_that(kind_pools, &names));
+    }
+    const struct document *fsync = place_of(places, "nodes.fsync");
+    if (fsync != NULL && scenario->fsync != FSYNC_NONE && !kind->syncs) {
+        text_clear(&names);
+        problem_say(problems, fsync->place,
+                    "fsync is no setting of %s servers, which keep what they answered; of: %s",
+                    kind->name, kinds_that(kind_syncs, &names));
     }
 }
 
@@ -329,7 +407,7 @@ void scenario_check(struct problems *problems, const struct document *const *pla
     holds_check(problems, places, scenario);
     threads_check(problems, places, scenario);
     replicas_check(problems, places, scenario);
-    pooler_check(problems, places, scenario);
+    settings_check(problems, places, scenario);
     consensus_check(problems, places, scenario);
     if (scenario->lock.node_timeout_ns >= scenario->lock.ttl_ns) {
         problem_say(problems, place_of_either(places, "lock.node_timeout", "lock.ttl"),

@@ -157,6 +157,10 @@ struct server_launch {
      * what it takes of the processors while it starts the others would miss. 0: one. */
     uint8_t weight;
 
+    /* Why the clocks of its nodes cannot be moved, or their power not be cut, where that is so; or
+     * NULL. */
+    const char *untouched;
+
     /* It takes the orders of refuse_writes, evict, script_flush and failover, which are Redis'
      * words yet (harness/real/run/). */
     bool orders;
@@ -221,6 +225,13 @@ bool server_launch_lacks(const struct server_launch *launch, struct text *what,
 /* Where its program is; false: it is not installed. */
 bool server_launch_find(const struct server_launch *launch, char *path, size_t bytes);
 
+/* Another program than the one that is found, for a kind that has a launch: kept, and inherited by
+ * all processes that are begun later. */
+void server_program_choose(size_t kind, const char *path);
+
+/* What was chosen; NULL: nothing. */
+const char *server_program_chosen(size_t kind);
+
 /* Where a program on the PATH is; a path stays what it is. */
 bool server_program_find(const char *program, char *path, size_t bytes);
 
@@ -230,6 +241,10 @@ void server_cache(char path[SERVER_PATH_BYTES]);
 
 /* Has the kind in the real world what this fault of a node needs? */
 bool server_launch_has(const struct server_launch *launch, enum fault_kind fault);
+
+/* Why it has not, where that is known: ": ...". */
+void server_launch_explain(const struct server_launch *launch, enum fault_kind fault,
+                           struct text *why);
 
 /* What opens a connection of a kind whose header was missing when picklock was built: nobody comes
  * so far, launch->lacks says why. */

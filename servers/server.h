@@ -217,6 +217,7 @@ struct server_kind {
     const struct lock_dialect *dialect;
     const struct server_model *model; /* NULL: it is not in the simulator */
     bool one_store;                   /* all its nodes together cast one vote */
+    bool syncs;                       /* nodes.fsync is its setting */
     bool pools;                       /* a pooler may stand before it (nodes.pooler) */
     bool goes_without_consensus;      /* ... if it is told to (nodes.consensus) */
     bool replicates; /* ... where some follow another (nodes.replicas); else they do not speak */

@@ -20,6 +20,9 @@ SERVER_KIND_MAP(X)
 static const struct server_kind *const kinds[] = {SERVER_KIND_MAP(X)};
 #undef X
 
+/* Set before anything is run, by who reads the command line. */
+static const char *chosen[sizeof kinds / sizeof kinds[0]];
+
 size_t server_kind_count(void)
 {
     return sizeof kinds / sizeof kinds[0];
@@ -106,6 +109,15 @@ bool server_launch_has(const struct server_launch *launch, enum fault_kind fault
            !(order && !launch->orders);
 }
 
+void server_launch_explain(const struct server_launch *launch, enum fault_kind fault,
+                           struct text *why)
+{
+    bool time_or_power = fault_is(fault, FAULT_OF_CLOCK) || fault == FAULT_POWER_LOSS;
+    if (time_or_power && launch->untouched != NULL) {
+        text_add(why, ": %s", launch->untouched);
+    }
+}
+
 bool server_program_find(const char *program, char *path, size_t bytes)
 {
     const char *at = getenv("PATH");
@@ -137,8 +149,25 @@ void server_cache(char path[SERVER_PATH_BYTES])
     (void)mkdir(path, 0700);
 }
 
+void server_program_choose(size_t kind, const char *path)
+{
+    ASSERT(server_kind_at(kind)->launch != NULL);
+    chosen[kind] = path;
+}
+
+const char *server_program_chosen(size_t kind)
+{
+    ASSERT(kind < server_kind_count());
+    return chosen[kind];
+}
+
 bool server_launch_find(const struct server_launch *launch, char *path, size_t bytes)
 {
+    for (size_t i = 0; i < server_kind_count(); i++) {
+        if (kinds[i]->launch == launch && chosen[i] != NULL) {
+            return server_program_find(chosen[i], path, bytes);
+        }
+    }
     return launch->find != NULL ? launch->find(path, bytes)
                                 : server_program_find(launch->program, path, bytes);
 }

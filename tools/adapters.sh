@@ -32,6 +32,7 @@ for name in node-redlock redis-semaphore sesamecare-redlock; do
 done
 build redis-py python3 python3-venv redis_py
 build redsync go golang-go go build -o adapter .
+build etcd go golang-go go build -ldflags '-s -w' -o ../../build/adapters/etcd .
 build rslock cargo cargo cargo build --quiet --release --locked
 build redisson mvn maven redisson
 exit $failed

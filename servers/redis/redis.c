@@ -8,6 +8,7 @@ const struct server_kind server_kind_redis = {
     .name = "redis",
     .dialect = &redis_dialect,
     .model = &redis_service,
+    .syncs = true,
     .replicates = true,
     .launch = &redis_launch,
     .wire = &redis_wire,

@@ -219,9 +219,25 @@ Test(scenario_errors, replicas)
         {FILE_OF("algorithm: single", "count: 4, replicas: 2"),
          "demo.yaml:4:29: all nodes but one are replicas: with count: 4 there are 3 of them\n"},
         {FILE_OF("algorithm: sql", "replicas: 2"),
-         "demo.yaml:4:19: sql servers have no replicas of this sort\n"},
+         "demo.yaml:4:19: sql servers have no replicas of this sort; kinds that have: redis\n"},
         {FILE_OF("algorithm: single", "pooler: session"),
-         "demo.yaml:4:17: no pooler stands before redis servers\n"},
+         "demo.yaml:4:17: no pooler stands before redis servers; kinds that have one: sql\n"},
+        {FILE_OF("algorithm: sql", "fsync: always"),
+         "demo.yaml:4:16: fsync is no setting of sql servers, which keep what they answered; of: "
+         "redis\n"},
+        {FILE_OF("algorithm: etcd", "count: 3, pooler: session"),
+         "demo.yaml:4:27: no pooler stands before etcd servers; kinds that have one: sql\n"},
+        {FILE_OF("algorithm: etcd", "kind: sql"),
+         "demo.yaml:4:15: etcd speaks to etcd servers, and these are sql, for: sql, advisory, "
+         "fenced_advisory\n"},
+        {FILE_OF("algorithm: zookeeper", "count: 3") "faults:\n  - {at: 1s, do: failover, "
+                                                     "target: node 1, lag: 1s}\n",
+         "demo.yaml:7:18: failover is nothing that can strike zookeeper servers; what can: pause, "
+         "crash, shutdown, stall, clock_jump, power_loss\n"},
+        {FILE_OF("algorithm: sql", "count: 1") "faults:\n  - {at: 1s, do: script_flush, "
+                                               "target: node 1}\n",
+         "demo.yaml:7:18: script_flush is nothing that can strike sql servers; what can: pause, "
+         "crash, shutdown, stall, clock_jump, power_loss, failover\n"},
         {FILE_OF("algorithm: etcd", "consensus: none"),
          "demo.yaml:4:20: etcd servers have no other than \"majority\"\n"},
         {FILE_OF("algorithm: redlock, wait: {replicas: 1}", "count: 5"),

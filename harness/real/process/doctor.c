@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -255,21 +256,65 @@ size_t doctor_count(void)
     return DOCTOR_ROWS + kinds;
 }
 
-/* "etcd Version: 3.4.23": what it says of itself, and whether that is enough. */
+/* "etcd Version: 3.4.23": 304; 0: it says no version of such a server. */
+static unsigned long version_read(const struct server_launch *launch, const char *said)
+{
+    const char *words = strstr(said, launch->version_words);
+    char *end = NULL;
+    if (words == NULL) {
+        return 0;
+    }
+    unsigned long major = strtoul(words + strlen(launch->version_words), &end, 10);
+    unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return major > 0 && major < 1000 && minor < 100 ? major * 100 + minor : 0;
+}
+
+/* A path may have any character in it. */
+static enum doctor_answer doctor_ask_version(const char *path, char *said, size_t bytes)
+{
+    (void)setenv("PICKLOCK_DOCTOR", path, 1);
+    return doctor_ask("\"$PICKLOCK_DOCTOR\" --version", said, bytes);
+}
+
+struct result doctor_is_server(const struct server_kind *kind, const char *path, struct text *why)
+{
+    const struct server_launch *launch = kind->launch;
+    char said[DOCTOR_TEXT_BYTES / 2] = "";
+    struct stat status;
+    bool file = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    if (!file || access(path, X_OK) != 0) {
+        text_add(why, "%s is %s; a program for %s servers is expected (%s)", path,
+                 file ? "not executable" : "no file", kind->name, launch->program);
+        return result_error(ERROR_USAGE);
+    }
+    enum doctor_answer answer = doctor_ask_version(path, said, sizeof said);
+    if (answer == DOCTOR_SILENT) {
+        text_add(why, "%s does not say its --version within %d s", path, DOCTOR_PATIENCE_SECONDS);
+        return result_error(ERROR_ENVIRONMENT);
+    }
+    unsigned long version = answer == DOCTOR_ANSWERED ? version_read(launch, said) : 0;
+    if (version == 0) {
+        text_add(why,
+                 "%s is no %s: asked for its --version it says \"%s\", and \"%s...\" is "
+                 "expected",
+                 path, launch->program, said, launch->version_words);
+        return result_error(ERROR_USAGE);
+    }
+    if (version < launch->version_min) {
+        text_add(why, "%s is %s %lu.%lu, which is not supported: %u.%u or newer is needed", path,
+                 launch->program, version / 100, version % 100, launch->version_min / 100,
+                 launch->version_min % 100);
+        return result_error(ERROR_USAGE);
+    }
+    return RESULT_OK;
+}
+
+/* What it says of itself, and whether that is enough. */
 static void doctor_version(const struct server_kind *kind, const char *said,
                            struct doctor_line *line)
 {
     const struct server_launch *launch = kind->launch;
-    size_t words = strlen(launch->version_words);
-    char *end = NULL;
-    unsigned long major = 0;
-    unsigned long minor = 0;
-    if (strncmp(said, launch->version_words, words) == 0) {
-        major = strtoul(said + words, &end, 10);
-        minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    }
-    bool sane = major > 0 && major < 1000 && minor < 100;
-    line->there = sane && major * 100 + minor >= launch->version_min;
+    line->there = version_read(launch, said) >= launch->version_min;
     if (line->there) {
         (void)snprintf(line->found, sizeof line->found, "%.60s, for %s locks", said, kind->name);
         return;
@@ -304,8 +349,7 @@ static void doctor_launch(const struct server_kind *kind, struct doctor_line *li
         return;
     }
     (void)snprintf(shown, sizeof shown, "%.100s --version", launch->program);
-    (void)setenv("PICKLOCK_DOCTOR", path, 1); /* a path may have any character in it */
-    enum doctor_answer answer = doctor_ask("\"$PICKLOCK_DOCTOR\" --version", said, sizeof said);
+    enum doctor_answer answer = doctor_ask_version(path, said, sizeof said);
     if (answer == DOCTOR_ANSWERED) {
         doctor_version(kind, said, line);
     } else {

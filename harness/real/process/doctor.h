@@ -2,6 +2,11 @@
 #ifndef HARNESS_REAL_DOCTOR_H
 #define HARNESS_REAL_DOCTOR_H
 
+#include "servers/server.h"
+
+#include "base/result.h"
+#include "base/text.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,5 +27,10 @@ struct doctor_line {
  * Each look takes some milliseconds, and seconds where something is slow. */
 size_t doctor_count(void);
 void doctor_look(size_t index, struct doctor_line *line);
+
+/* Is the program at this path a server of that kind, which has a launch, and new enough? It is
+ * asked for its version; `why` names the path and what it is instead. */
+MUST_USE struct result doctor_is_server(const struct server_kind *kind, const char *path,
+                                        struct text *why);
 
 #endif

@@ -64,6 +64,7 @@ static struct result run_check_kind(const struct run *run, struct text *why)
         if (fault->node_mask != 0 && !server_launch_has(kind->launch, what)) {
             text_add(why, "fault %u: %s is nothing that can strike real %s servers", k + 1,
                      fault_kind_name(what), kind->name);
+            server_launch_explain(kind->launch, what, why);
             return result_error(ERROR_SCHEMA);
         }
         if (what == FAULT_FAILOVER && run->plan->scenario.pooler != POOLER_NONE) {

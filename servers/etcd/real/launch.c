@@ -198,6 +198,8 @@ const struct server_launch etcd_launch = {
     .version_words = "etcd Version: ",
     .version_min = 304, /* the gateway at /v3/ */
     .durable = true,
+    .untouched = "a Go program asks the kernel itself for the time and to sync its files, past "
+                 "anything that is loaded into it",
     .peers = &peers,
     .words = etcd_words,
     .alive = etcd_alive,

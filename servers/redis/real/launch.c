@@ -189,6 +189,8 @@ static const struct server_peers redis_peers = {.ports = 0};
 const struct server_launch redis_launch = {
     .program = "redis-server",
     .package = "redis-server",
+    .version_words = "server v=", /* "Redis server v=7.0.15", "Valkey server v=8.0.1" */
+    .version_min = 500,           /* REPLICAOF */
     .password = true,
     .orders = true,
     .peers = &redis_peers,

@@ -121,7 +121,7 @@ static void sql_furnish(const struct server_process *process, struct server_word
     char cache[SERVER_PATH_BYTES];
     const char *password = process->address.password;
     data_path(process, data);
-    (void)sql_find(program, sizeof program);
+    (void)server_launch_find(&sql_launch, program, sizeof program);
     server_word(words, "/bin/sh");
     server_word(words, "-c");
     server_word(words, "%s", furnish_script);

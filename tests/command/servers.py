@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Servers of every kind: which program is one, which is refused, what is told of one that dies. `servers.py ./picklock`."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from common import GOOD, PICKLOCK, SCENARIOS, Command, main
+
+KINDS = {"redis": ("redis-server", "Redis server v=4.0.1", "5.0"), "sql": ("postgres", "postgres (PostgreSQL) 9.4.1", "9.5"),
+         "etcd": ("etcd", "etcd Version: 3.3.27", "3.4")}
+ALGORITHMS = {"redis": "single", "sql": "sql", "etcd": "etcd"}
+
+
+class Programs(Command):
+    def program(self, says):
+        path = self.write("program", f"#!/bin/sh\necho '{says}'\n")
+        path.chmod(0o755)
+        return path
+
+    def tried(self, word):
+        return self.picklock("run", self.good("one"), "--world", "real", "--server", word)
+
+    def test_what_is_no_pair_of_a_kind_and_a_path_is_told_with_the_kinds(self):
+        for word in ("etcd", "etcd=", "="):
+            self.refused(self.tried(word), 4, "--server", "kinds that have one: redis")
+        self.refused(self.tried("zoo=/bin/true"), 4, "no such kind")
+        self.refused(self.tried("chubby=/bin/true"), 4, "not one program", "kinds that have one: redis")
+        self.refused(self.tried("zookeeper=/bin/true"), 4, "not one program")
+
+    def test_what_is_no_program_is_refused(self):
+        plain = self.write("plain", "")
+        for kind in KINDS:
+            self.refused(self.tried(f"{kind}=/nowhere/at/all"), 4, "/nowhere/at/all is no file", kind)
+            self.refused(self.tried(f"{kind}={self.folder}"), 4, "is no file")
+            self.refused(self.tried(f"{kind}={plain}"), 4, "not executable")
+
+    def test_another_program_is_refused_with_what_it_says(self):
+        path = self.program("zoo 1.0")
+        for kind, (name, _, _) in KINDS.items():
+            self.refused(self.tried(f"{kind}={path}"), 4, f"is no {name}", "zoo 1.0")
+
+    def test_a_version_that_is_too_old_is_refused_by_name(self):
+        for kind, (name, says, least) in KINDS.items():
+            self.refused(self.tried(f"{kind}={self.program(says)}"), 4, name, "not supported", f"{least} or newer")
+
+    def test_the_program_that_is_named_is_run_and_named_again(self):
+        server = shutil.which("redis-server")
+        shutil.copy(server, self.folder / "other-redis")
+        result = self.picklock("run", self.good("one"), "--world", "real", "--server", "redis=other-redis", "--keep", "always", "--out", "out")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(str(self.folder / "other-redis"), (self.folder / "out/one/1/real/rerun.sh").read_text())
+
+
+class Deaths(Command):
+    """A server that ends by itself is nobody's verdict: exit 3, with the end of its log."""
+
+    def test_of_every_kind_that_is_installed(self):
+        for kind, (name, _, _) in KINDS.items():
+            doctor = self.picklock("doctor").stdout
+            if not any(name in line and "for " + kind in line for line in doctor.splitlines()) and kind != "redis":
+                continue
+            with self.subTest(kind=kind):
+                self.dies(kind, name)
+
+    def dies(self, kind, name):
+        lock = f"{{algorithm: {ALGORITHMS[kind]}, ttl: 10s, node_timeout: 500ms}}"
+        text = GOOD.replace("{algorithm: redlock, ttl: 10s, node_timeout: 500ms}", lock).replace("count: 3", "count: 1")
+        text = text.replace("sections: 2", "sections: 1000").replace("hold: 1ms", "hold: 100ms").replace("20s", "60s")
+        process = subprocess.Popen([PICKLOCK, "run", self.good("death", text), "--world", "real", "--out", "out"], cwd=self.folder,
+                                   env={**os.environ, "PICKLOCK_TEST": str(self.folder)}, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
+        marker = f"PICKLOCK_TEST={self.folder}".encode()
+        end = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < end:
+            for pid in self.servers(marker, name):
+                os.kill(pid, signal.SIGKILL)
+            time.sleep(0.3)
+        said = process.communicate(timeout=60)[0]
+        self.assertEqual(process.returncode, 3, said)
+        self.assertIn("ended by itself", said)
+        self.assertIn("node-1.log", said)
+
+    def servers(self, marker, name):
+        """The first process of each server of this run: not a child of another of its name."""
+        found = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{entry}/environ", "rb") as file:
+                    ours = marker in file.read()
+                with open(f"/proc/{entry}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+            except OSError:
+                continue
+            if ours and os.path.basename(words[0].decode(errors="replace")) == name and len(words) > 2:
+                found.append(int(entry))
+        return found
+
+
+if __name__ == "__main__":
+    main()
