@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/duration.h"
+#include "base/monotonic.h"
 #include "checker/judge.h"
 #include "checker/linear/file.h"
 #include "cli/options.h"
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { CHECK_PATHS_MAX = 4096, CHECK_TEXT_BYTES = 16 * 1024, CHECK_RESULTS_MAX = 64 };
 
@@ -416,13 +416,6 @@ static struct result check_all(struct check_options *options, const char *path, 
     loaded_release(&view.loaded);
     memory_release(view.judge);
     return result;
-}
-
-static int64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 static bool check_time_is_up(void *context)

@@ -1,18 +1,18 @@
 /* progress.c: a line on stderr while runs go on. */
 #include "cli/progress.h"
 
+#include "base/duration.h"
+#include "base/monotonic.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { REDRAW_MS = 250, PRINT_MS = 10000 };
 
 static int64_t progress_now_ms(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return monotonic_ns() / NS_PER_MS;
 }
 
 void progress_init(struct progress *progress, uint64_t total)

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/foreign.h"
+#include "base/monotonic.h"
 #include "cli/again.h"
 #include "cli/command.h"
 #include "cli/files.h"
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SCENARIO_PRINT_BYTES = 256 * 1024 };
@@ -48,13 +48,6 @@ bool run_status_find(const char *name, uint8_t *status)
         }
     }
     return false;
-}
-
-static int64_t wall_now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 static const struct expectation *expectation_of(const struct scenario *scenario, const char *check)
@@ -383,7 +376,7 @@ void run_one(const struct run_request *request, struct run_report *report)
     static struct recording *recording;
     memset(report, 0, sizeof *report);
     report->seed = request->seed;
-    int64_t start_ns = wall_now_ns();
+    int64_t start_ns = monotonic_ns();
     char memory[RUN_SENTENCES_BYTES];
     struct text why = text_over(memory, sizeof memory);
     struct result result = RESULT_OK;
@@ -397,7 +390,7 @@ void run_one(const struct run_request *request, struct run_report *report)
         recording_clear(recording);
         result = run_and_judge(request, recording, report, &why);
     }
-    report->wall_ns = wall_now_ns() - start_ns;
+    report->wall_ns = monotonic_ns() - start_ns;
     if (result_failed(result)) {
         report->status = result.code == ERROR_INTERRUPTED ? RUN_INTERRUPTED : RUN_ERROR;
         report->error = (uint8_t)result.code;

@@ -2,6 +2,7 @@
 #include "cli/run_options.h"
 
 #include "base/duration.h"
+#include "base/monotonic.h"
 #include "cli/options.h"
 #include "cli/results.h"
 #include "cli/seed.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -284,12 +284,10 @@ const struct argp run_argp = {
 
 void run_options_init(struct run_options *options)
 {
-    struct timespec now;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
     *options = (struct run_options){.colour = "auto", .seed_last = 1};
     struct pool_order *order = &options->order;
-    order->begun_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    order->begun_ns = monotonic_ns();
     order->sim = true;
     order->runs = (struct agenda_order){.seed_first = 1, .repeat = 1, .shard = 1, .shards = 1};
     order->jobs = cores > 0 && cores < POOL_JOBS_MAX ? (uint32_t)cores : 2;

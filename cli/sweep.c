@@ -10,12 +10,12 @@
 #include "base/assert.h"
 #include "base/duration.h"
 #include "base/foreign.h"
+#include "base/monotonic.h"
 #include "lockcore/algorithms.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SWEEP_ARENA_BYTES = 512 << 20, SWEEP_TEXT_BYTES = 4096, SWEEP_JOBS = 3 };
@@ -324,12 +324,10 @@ static struct result sweep_all(struct sweep *sweep, struct arena *arena, int *ex
 int command_sweep(int argc, char **argv)
 {
     static struct sweep sweep;
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     sweep.order = (struct pool_order){
         .runs = {.worlds = 1, .seed_first = 1, .seeds = 1, .repeat = 1, .shard = 1, .shards = 1},
-        .begun_ns = (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec,
+        .begun_ns = monotonic_ns(),
         .jobs = cores > 0 && cores < POOL_JOBS_MAX / SWEEP_JOBS ? (uint32_t)cores : 2,
         .time_scale_ppm = 1000000,
         .keep = KEEP_ON_FAILURE,

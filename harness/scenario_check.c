@@ -130,15 +130,12 @@ static const char *locks_of(const struct server_kind *kind, struct text *names)
     return names->data;
 }
 
-/* Of those that not every kind of server knows. */
+/* Those that strike nodes of this kind. */
 static const char *faults_of(const struct server_kind *kind, struct text *names)
 {
-    static const enum fault_kind some[] = {FAULT_POWER_LOSS, FAULT_REFUSE_WRITES,
-                                           FAULT_SCRIPT_FLUSH, FAULT_EVICT, FAULT_FAILOVER};
-    text_add(names, "pause, crash, shutdown, stall, clock_jump");
-    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
-        if (server_kind_has(kind, some[i])) {
-            instead(names, fault_kind_name(some[i]));
+    for (enum fault_kind fault = 0; fault < FAULT_KINDS; fault++) {
+        if (fault_is(fault, FAULT_ON_NODE) && server_kind_has(kind, fault)) {
+            instead(names, fault_kind_name(fault));
         }
     }
     return names->data;

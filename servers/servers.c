@@ -81,7 +81,7 @@ bool server_kind_talks(const struct server_kind *kind, uint32_t replica_count)
 bool server_kind_tells(size_t number)
 {
     const struct server_wire *wire = server_kind_at(number)->wire;
-    return number == SERVER_KIND_redis || (wire != NULL && wire->answers_tell);
+    return wire != NULL && (wire->tapped || wire->answers_tell);
 }
 
 bool server_kind_has(const struct server_kind *kind, enum fault_kind fault)

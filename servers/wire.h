@@ -59,6 +59,9 @@ struct wire_reply {
 struct server_wire {
     size_t stream_bytes;
 
+    /* Nodes tell what becomes of their keys, in their own order, to who listens (harness' taps). */
+    bool tapped;
+
     /* What a command did to its key the answer says: nobody has to be asked. Only for kinds of one
      * store whose keys nothing but commands and the clock changes, with ends in whole ms. */
     bool answers_tell;

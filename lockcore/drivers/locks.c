@@ -4,13 +4,13 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "base/duration.h"
+#include "base/monotonic.h"
 #include "lockcore/algorithms.h"
 #include "lockcore/drivers/loop.h"
 #include "lockcore/drivers/wakes.h"
 
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 enum {
     CHUNK_LOCKS = 64, /* locks in one piece of memory, so that a lock never moves */
@@ -49,14 +49,6 @@ struct redis_locks {
     void (*closed)(void *data);
     void *closed_data;
 };
-
-static int64_t clock_ns(void)
-{
-    struct timespec time;
-    int code = clock_gettime(CLOCK_MONOTONIC, &time);
-    ASSERT(code == 0);
-    return (int64_t)time.tv_sec * NS_PER_S + time.tv_nsec;
-}
 
 static uint64_t random_take(struct redis_locks *locks)
 {
@@ -136,7 +128,7 @@ static void lock_send_effect(struct redis_lock *lock, const struct lock_effect *
 static void lock_feed(struct redis_lock *lock, struct lock_event *event)
 {
     struct redis_locks *locks = lock->locks;
-    event->now_ns = clock_ns();
+    event->now_ns = monotonic_ns();
     event->wall_ns = 0; /* no sound algorithm looks at it */
     uint32_t words = LOCK_RANDOM_WORDS;
     if (event->type == LOCK_EVENT_REPLY || event->type == LOCK_EVENT_BROKEN) {
@@ -180,7 +172,7 @@ static void on_timer(uv_timer_t *timer)
     struct redis_locks *locks = timer->data;
     locks->armed_ns = TIME_NEVER;
     lock_links_drain(locks->links); /* what is already here must not count as missing */
-    int64_t now_ns = clock_ns();
+    int64_t now_ns = monotonic_ns();
     while (!locks->closing && locks->wakes.count > 0 && locks->wakes.heap[0].at_ns <= now_ns) {
         struct wake wake = wakes_pop(&locks->wakes);
         struct redis_lock *lock = wake.who;

@@ -233,11 +233,11 @@ Test(scenario_errors, replicas)
         {FILE_OF("algorithm: zookeeper", "count: 3") "faults:\n  - {at: 1s, do: failover, "
                                                      "target: node 1, lag: 1s}\n",
          "demo.yaml:7:18: failover is nothing that can strike zookeeper servers; what can: pause, "
-         "crash, shutdown, stall, clock_jump, power_loss\n"},
+         "clock_jump, clock_rate, crash, power_loss, shutdown, stall\n"},
         {FILE_OF("algorithm: sql", "count: 1") "faults:\n  - {at: 1s, do: script_flush, "
                                                "target: node 1}\n",
          "demo.yaml:7:18: script_flush is nothing that can strike sql servers; what can: pause, "
-         "crash, shutdown, stall, clock_jump, power_loss, failover\n"},
+         "clock_jump, clock_rate, crash, power_loss, shutdown, stall, failover\n"},
         {FILE_OF("algorithm: etcd", "consensus: none"),
          "demo.yaml:4:20: etcd servers have no other than \"majority\"\n"},
         {FILE_OF("algorithm: redlock, wait: {replicas: 1}", "count: 5"),

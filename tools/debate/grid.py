@@ -5,12 +5,13 @@ from collections import namedtuple
 # votes: how many stores decide. leader: the node that is in both majorities, the only one, or the master. ttl: the shortest
 # that it can do with, in ms.
 # duration, bound: until what it holds is over.
-Lock = namedtuple("Lock", "column heading words store nodes votes leader ttl duration bound")
+# replicas: of the one node that serves. tries: attempts of an acquire; a new primary needs a replica before it grants.
+Lock = namedtuple("Lock", "column heading words store nodes votes leader ttl duration bound replicas tries", defaults=(0, 3))
 
 LOCKS = [
     Lock("single", "one server", "algorithm: single", "", 1, 1, 1, 1000, "20s", "2s"),
     # Two replicas; an answer of one of them is enough.
-    Lock("wait", "WAIT for 1 of 2 replicas", "algorithm: single-wait, wait: {replicas: 1, timeout: 250ms}", "", 1, 1, 1, 1000, "20s", "2s"),
+    Lock("wait", "WAIT for 1 of 2 replicas", "algorithm: single-wait, wait: {replicas: 1, timeout: 250ms}", "", 1, 1, 1, 1000, "20s", "2s", replicas=2, tries=10),
     Lock("redlock", "Redlock", "algorithm: redlock", "", 5, 5, 3, 1000, "20s", "2s"),
     Lock("redlock-value", "Redlock, value checked", "algorithm: redlock", "value_check: true", 5, 5, 3, 1000, "20s", "2s"),
     # A grant with a fence takes a round more.
@@ -77,7 +78,7 @@ def several(fault):
 def failover(lock):
     """Of a kind whose nodes have replicas that may be behind."""
     kind = lock.column.split("-")[0]
-    if kind == "wait":
+    if lock.replicas > 0:
         # The other replica is the one that answers.
         return [SECOND_WAITS, "{at: 0s, do: partition, from: nodes 1, to: nodes 3, until: client 2 after_granted}", FIRST_WAITS,
                 "{on: client 1 before_write, do: crash, target: node 1, for: 1s}", "{on: client 1 before_write, do: failover, target: node 3}"]
@@ -236,9 +237,8 @@ def cell(fault, lock):
     if lines is None:
         return None
     name = f"{name}-{lock.column}"
-    return name, SCENARIO.format(name=name, about=about, lock=lock.words, ttl=f"{max(keys.get('ttl', 0), lock.ttl)}ms", nodes="replicas: 2" if lock.column == "wait" else f"count: {lock.nodes}",
+    return name, SCENARIO.format(name=name, about=about, lock=lock.words, ttl=f"{max(keys.get('ttl', 0), lock.ttl)}ms", nodes=f"replicas: {lock.replicas}" if lock.replicas > 0 else f"count: {lock.nodes}",
                                  hold=f"{keys.get('hold', 20) * lock.ttl // 1000}ms", count=keys.get("count", 2),
                                  sections=keys.get("sections", 1), clients=f", {keys['clients']}" if "clients" in keys else "",
-                                 # A new primary needs a replica before anything is granted.
-                                 tries=10 if lock.column == "wait" else 3, delay=keys.get("delay", "50ms"), store=f"store: {{{lock.store}}}\n" if lock.store else "",
+                                 tries=lock.tries, delay=keys.get("delay", "50ms"), store=f"store: {{{lock.store}}}\n" if lock.store else "",
                                  duration=lock.duration, bound=lock.bound, faults="".join(f"  - {line}\n" for line in lines))

@@ -12,7 +12,7 @@
 
 bool keys_kind_tells(const struct keys *keys)
 {
-    return keys->options.kind == SERVER_KIND_redis;
+    return keys->kind->wire->tapped;
 }
 
 void keys_do_not_tell(struct keys *keys, int32_t node)

@@ -2,18 +2,16 @@
 #include "harness/real/process/loop.h"
 
 #include "base/assert.h"
+#include "base/monotonic.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 int64_t loop_now_ns(void)
 {
-    struct timespec now;
-    ASSERT(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
+    return monotonic_ns();
 }
 
 static void loop_alarm_ready(uv_poll_t *poll, int status, int events)

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "base/duration.h"
+#include "base/monotonic.h"
 #include "lockcore/drivers/links.h"
 #include "servers/etcd/real/gateway.h"
 
@@ -21,7 +22,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #if __has_include(<curl/curl.h>)
@@ -89,13 +89,6 @@ struct connection {
     uint32_t answer_bytes;
     char answer[CONNECT_ANSWER_BYTES];
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    ASSERT(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
 
 static void question_drop(struct connection *connection)
 {
@@ -171,7 +164,7 @@ static int on_timer(CURLM *multi, long after_ms, void *of)
 {
     struct connection *connection = of;
     (void)multi;
-    connection->due_ns = after_ms < 0 ? TIME_NEVER : now_ns() + after_ms * NS_PER_MS;
+    connection->due_ns = after_ms < 0 ? TIME_NEVER : monotonic_ns() + after_ms * NS_PER_MS;
     return 0;
 }
 
@@ -328,7 +321,7 @@ static bool question_ask(struct connection *connection)
                   &connection->request);
     (void)snprintf(url, sizeof url, "%s%s", connection->origin, connection->request.path);
     connection->answer_bytes = 0;
-    connection->asked_ns = now_ns();
+    connection->asked_ns = monotonic_ns();
     if (!headers_make(connection) ||
         curl->curl_easy_setopt(connection->easy, CURLOPT_URL, url) != CURLE_OK ||
         curl->curl_easy_setopt(connection->easy, CURLOPT_HTTPHEADER, connection->headers) !=
@@ -372,7 +365,7 @@ static bool go_on(struct connection *connection, int event)
         code = connection->curl->curl_multi_socket_action(connection->multi, connection->fd, event,
                                                           &running);
     }
-    for (int i = 0; i < 100 && code == CURLM_OK && connection->due_ns <= now_ns(); i++) {
+    for (int i = 0; i < 100 && code == CURLM_OK && connection->due_ns <= monotonic_ns(); i++) {
         connection->due_ns = TIME_NEVER; /* unless it says so again */
         code = connection->curl->curl_multi_socket_action(connection->multi, CURL_SOCKET_TIMEOUT, 0,
                                                           &running);
@@ -428,7 +421,7 @@ static int64_t connection_patience_ns(const void *of)
 {
     const struct connection *connection = of;
     int64_t left_ns =
-        connection->due_ns == TIME_NEVER ? CONNECT_LOOK_NS : connection->due_ns - now_ns();
+        connection->due_ns == TIME_NEVER ? CONNECT_LOOK_NS : connection->due_ns - monotonic_ns();
     return left_ns < 0 ? 0 : left_ns < CONNECT_LOOK_NS ? left_ns : CONNECT_LOOK_NS;
 }
 
@@ -441,7 +434,7 @@ static bool connection_tend(void *of)
     /* Whoever stood still himself looks first whether the answer is here. */
     return go_on(connection, CURL_CSELECT_IN) &&
            (connection->asking != ASKING_RUNS ||
-            now_ns() - connection->asked_ns < CONNECT_PATIENCE_NS);
+            monotonic_ns() - connection->asked_ns < CONNECT_PATIENCE_NS);
 }
 
 const struct connection_kind etcd_connection = {

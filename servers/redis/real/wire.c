@@ -41,6 +41,7 @@ static bool redis_password_hear(int fd, const char *password, uint32_t *owed)
 }
 
 const struct server_wire redis_wire = {
+    .tapped = true,
     .stream_bytes = sizeof(struct redis_stream),
     .request = redis_request,
     .reply = redis_reply,

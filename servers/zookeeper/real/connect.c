@@ -22,6 +22,7 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "base/duration.h"
+#include "base/monotonic.h"
 #include "lockcore/drivers/links.h"
 
 #include <arpa/inet.h>
@@ -32,7 +33,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #if __has_include(<zookeeper/zookeeper.h>)
@@ -69,13 +69,6 @@ struct server_lack libzookeeper_lacks(void)
     return libzookeeper() != NULL ? (struct server_lack){NULL, NULL} : missing;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    ASSERT(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static void make_ready(const struct connection *connection)
 {
     uint64_t one = 1;
@@ -96,7 +89,7 @@ struct entry *entry_add(struct connection *connection, uint64_t tag,
     memset(entry, 0, sizeof *entry);
     entry->tag = tag;
     entry->command = *command;
-    entry->asked_ns = now_ns();
+    entry->asked_ns = monotonic_ns();
     if (connection->last == NULL) {
         connection->first = entry;
     } else {
@@ -353,7 +346,7 @@ static bool connection_tend(void *of)
 {
     struct connection *connection = of;
     bool fine = connection_read(connection);
-    int64_t at_ns = now_ns();
+    int64_t at_ns = monotonic_ns();
     for (struct entry *entry = connection->first; entry != NULL; entry = entry->next) {
         if (entry->handle != NULL && at_ns - entry->asked_ns >= CONNECT_PATIENCE_NS) {
             entry->handle->over = true;
