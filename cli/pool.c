@@ -188,11 +188,14 @@ static struct result pool_take(struct pool *pool, struct pool_child *child,
 {
     ASSERT(child->runs_done < child->plan.runs);
     child->runs_done++;
+    if (run->status == RUN_INTERRUPTED) { /* what it came to nobody knows */
+        pool->interrupted = true;
+        return RESULT_OK;
+    }
     pool->runs_done++;
     if (pool->ahead != NULL) {
         lanes_saw(&pool->lanes, child->plan.group, run->virtual_ns);
     }
-    pool->interrupted = pool->interrupted || run->status == RUN_INTERRUPTED;
     return slice_add(&pool->outcome.slices, child->slice, run, why);
 }
 

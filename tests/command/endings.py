@@ -81,7 +81,8 @@ class Endings(Command):
         process = self.start()
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(timeout=20), 130)
-        self.assertIn("interrupted", process.stderr.read())
+        self.assertIn("interrupted after 0 runs", process.stderr.read())
+        self.assertEqual(process.stdout.read(), "", "a run that was cut off came to nothing")
         self.assertEqual(leftovers(str(self.folder)), [])
         self.assertFalse((self.folder / "picklock-out" / ".running").exists())
 
