@@ -338,8 +338,7 @@ static void pool_reap_orphans(struct pool *pool)
     }
 }
 
-/* Stop every child and wait for what it leaves behind. What still comes of them is told if it can
- * be. */
+/* Stop every child and wait for what it leaves behind; what still comes is told if it can be. */
 static void pool_stop(struct pool *pool)
 {
     int64_t begun_ns = loop_now_ns();
@@ -420,12 +419,11 @@ static void pool_plan(struct pool *pool)
         total += runs;
     }
     uint64_t share = most / (order->jobs * 4) + 1;
+    share = share < POOL_BATCH_RUNS_MAX ? share : POOL_BATCH_RUNS_MAX;
     size_t worlds = total > 0 ? order->runs.worlds : 0; /* where all is apart, there is no group */
     for (size_t world = 0; world < worlds; world++) {
         bool sim = pool_world(pool->outcome.groups[world].world) == &world_sim;
-        pool->share[world] = !sim                          ? 1
-                             : share < POOL_BATCH_RUNS_MAX ? (uint32_t)share
-                                                           : POOL_BATCH_RUNS_MAX;
+        pool->share[world] = sim ? (uint32_t)share : 1;
     }
     progress_init(&pool->progress, order->budget_ns == 0 ? total : 0);
 }
