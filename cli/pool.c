@@ -313,14 +313,6 @@ static void pool_wait_orphans(void)
     }
 }
 
-/* The folder of a run that could not remove it itself. */
-static void pool_remove_folder(const struct pool *pool, pid_t pid)
-{
-    char path[FILES_PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/.running/%d-0", pool->order->out, (int)pid);
-    (void)results_remove(path);
-}
-
 /* Orphans of a run process that was killed come to us: end them. */
 static void pool_reap_orphans(struct pool *pool)
 {
@@ -357,8 +349,11 @@ static void pool_stop(struct pool *pool)
     }
     pool_wait_orphans();
     for (uint32_t i = 0; i < pool->order->jobs; i++) {
-        if (pool->slots[i].stopped != 0) {
-            pool_remove_folder(pool, pool->slots[i].stopped);
+        if (pool->slots[i].stopped != 0) { /* its folder, if it could not remove it itself */
+            char path[FILES_PATH_BYTES];
+            (void)snprintf(path, sizeof path, "%s/.running/%d-0", pool->order->out,
+                           (int)pool->slots[i].stopped);
+            (void)results_remove(path);
         }
     }
     progress_clear(&pool->progress);
@@ -421,9 +416,9 @@ static void pool_plan(struct pool *pool)
     uint64_t share = most / (order->jobs * 4) + 1;
     share = share < POOL_BATCH_RUNS_MAX ? share : POOL_BATCH_RUNS_MAX;
     size_t worlds = total > 0 ? order->runs.worlds : 0; /* where all is apart, there is no group */
-    for (size_t world = 0; world < worlds; world++) {
-        bool sim = pool_world(pool->outcome.groups[world].world) == &world_sim;
-        pool->share[world] = sim ? (uint32_t)share : 1;
+    for (size_t i = 0; i < worlds; i++) {
+        bool sim = pool_world(pool->outcome.groups[i].world) == &world_sim;
+        pool->share[i] = sim ? (uint32_t)share : 1;
     }
     progress_init(&pool->progress, order->budget_ns == 0 ? total : 0);
 }
