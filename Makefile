@@ -240,7 +240,7 @@ soak: $(BUILD)/tests/checker/test_linear_brute ## ten million small lock histori
 
 # ---- mutants: one change of the code at a time, which a test must notice -------------------------
 .PHONY: mutate
-mutate: picklock $(patsubst %.c,$(BUILD)/%.o,$(TEST_SOURCES)) ## change one thing of ROOM at a time and list what no test notices; SAMPLE=400 or all, SEED=1, BY=tests or verdict, FILE=part of a path
+mutate: picklock $(if $(filter verdict,$(BY)),,$(patsubst %.c,$(BUILD)/%.o,$(TEST_SOURCES))) ## change one thing of ROOM at a time and list what no test notices; SAMPLE=400 or all, SEED=1, BY=tests or verdict, FILE=part of a path
 	@MUTATE_CC='$(CC)' MUTATE_CFLAGS='$(CFLAGS_ALL) $(LIBS_CFLAGS)' MUTATE_BUILD='$(BUILD)' \
 	    MUTATE_LIBS='$(LINK_LIBS) $(LDFLAGS_ALL) $(LIBS_LINK)' \
 	    python3 tools/mutate.py --room $(ROOM) --by $(or $(BY),tests) --sample $(or $(SAMPLE),400) --seed $(or $(SEED),1) \

@@ -182,7 +182,7 @@ static void draw_magnitude(struct fault_draw *draw)
         fault->direction = (uint8_t)(1 + draw_below(draw, DIRECTION_BOTH));
         return;
     case FAULT_UNIT_ERROR:
-        fault->error = (uint8_t)draw_below(draw, NODE_ERROR_LOADING + 1);
+        fault->error = (uint8_t)draw_below(draw, NODE_ERRORS);
         return;
     }
     UNREACHABLE();

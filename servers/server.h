@@ -53,12 +53,14 @@ enum pooler_setting {
     X(NODE_ERROR_OOM, "OOM")             /* writes are refused, deletions are not */               \
     X(NODE_ERROR_READONLY, "READONLY")   /* writes and deletions are refused */                    \
     X(NODE_ERROR_LOADING, "LOADING")     /* everything is refused */                               \
-    X(NODE_ERROR_WRONGTYPE, "WRONGTYPE") /* the same, as if the keys held something else */
+    X(NODE_ERROR_WRONGTYPE, "WRONGTYPE") /* the same, as if the keys held something else */        \
+    X(NODE_ERROR_GARBLED, "GARBLED")     /* nothing is done, and what is answered is no answer */
 
 enum node_error {
 #define X(name, word) name,
     NODE_ERROR_MAP(X)
 #undef X
+        NODE_ERRORS,
 };
 
 #define CONSENSUS_MAP(X)                                                                           \

@@ -50,8 +50,11 @@ KILLED = {"real", "drivers", "cli", "servers", "wires"}
 WAITS = 15  # how much longer than it computes a program may take: the machine may be busy, and it may sleep
 # How many histories the tests draw at first; what survives that meets as many as in `make test`.
 FEWER = {"PICKLOCK_SOAK": "1500", "PICKLOCK_JUDGED": "4000"}
-CORPUS = ["run", "scenarios", "--world", "sim", "-q", "--keep", "never", "--jobs", "1"]
-RANDOM = ["run", "scenarios/random", "--world", "sim", "-q", "--keep", "never", "--jobs", "1", "--seeds", "1..300"]
+RUN = ["run", "-q", "--keep", "never", "--jobs", "1", "--world"]
+SEEDS = ["--seeds", "1..1000"]  # of each random file
+LINES = ["--seeds", "1..60"]  # of them, to see which lines they pass
+# Bytes that only a real server reads: every command of Redlock, short and long, and a fence.
+REAL = ["alone", "script-flush", "pause-saved-by-fence", "extend-in-time"]
 
 
 def stop(sentence):
@@ -72,11 +75,19 @@ class Program:
         self.name, self.object, self.words, self.first, self.script = name, object_file, words, libraries_first, script
         self.seconds, self.members = 0.0, set()
         self.noticed = collections.Counter()  # by the mutated file
+        self.killed = False  # its processes are, and tell of no line that they passed
         self.draws = False  # histories, as many as FEWER says or its own number
         if object_file:
             with open(f"{name}.c", encoding="ascii") as source:
                 text = source.read()
                 self.draws = any(word in text for word in FEWER)
+
+    def binary(self, folder):
+        """Where it is linked: the command serves all that are given it."""
+        return os.path.join(folder, "program" if self.object else "picklock")
+
+    def scenarios(self):
+        return [word for word in self.words if word.endswith(".yaml")]
 
     def holds_path(self, path):
         return os.path.basename(path)[:-2] + ".o" in self.members
@@ -91,9 +102,10 @@ class Program:
         words += ([self.object] if self.object else []) + extra + self.first + flags.libraries
         return shell(words)
 
-    def run(self, binary, limit, scratch, drawn=FEWER):
+    def run(self, binary, limit, scratch, drawn=FEWER, fewer_seeds=False):
         os.makedirs(scratch, exist_ok=True)
-        words = [binary, *(self.words or ["--fail-fast"])] + (["--out", os.path.join(scratch, "out")] if self.words else [])
+        own = [LINES[1] if fewer_seeds and word == SEEDS[1] else word for word in self.words]
+        words = [binary, *(own or ["--fail-fast"])] + (["--out", os.path.join(scratch, "out")] if self.words else [])
         if self.script:
             words = [sys.executable, self.script, binary, "-f"]
         environment = {**os.environ, **drawn, "TMPDIR": os.path.abspath(scratch)}
@@ -138,8 +150,14 @@ def programs_of(room, by, flags):
                      ["-lcriterion"] + (command if "tests/cli/" in path else [])) for path in chosen]
     found += [Program(path, None, [], command, path) for folder in ROOMS[room][2] if by != "verdict"
               for path in sorted(glob.glob(f"tests/{folder}/*.py")) if os.path.basename(path) != "common.py"]
-    found.append(Program("corpus in sim", None, CORPUS, command))
-    found.append(Program("random files in sim", None, RANDOM, command))
+    # A folder or a random file at a time: what is cheapest for a mutant runs first, and what does not pass its line not at all.
+    for folder in sorted({os.path.dirname(path) for path in glob.glob("scenarios/**/*.yaml", recursive=True)}):
+        files = sorted(glob.glob(f"{folder}/*.yaml"))
+        found += [Program(path, None, [*RUN, "sim", *SEEDS, path], command) for path in files] \
+            if folder == "scenarios/random" else [Program(folder, None, [*RUN, "sim", *files], command)]
+    if room == "lockcore" and by == "verdict":
+        found.append(Program("on real servers", None, [*RUN, "real", *(f"scenarios/{name}.yaml" for name in REAL)], command))
+        found[-1].killed = True
     return found
 
 
@@ -152,16 +170,21 @@ def make_place(folder, flags):
             os.symlink(os.path.abspath(shim), link)
 
 
+def made_since(path, *sources):
+    return os.path.exists(path) and all(os.path.getmtime(path) > os.path.getmtime(source) for source in sources)
+
+
 def measure(program, flags):
     """The program as it is: which members it holds, that it passes, and how long it takes."""
-    out = os.path.join(OUT, "base", re.sub(r"\W", "_", program.name))
-    linked = program.link(out, [], flags, out + ".map")
-    if linked.returncode != 0:
-        stop(f"{program.name} does not link: {linked.stdout.decode()[-500:]}")
+    out = os.path.join(OUT, "base", re.sub(r"\W", "_", program.name) if program.object else "picklock")
+    if program.object or not made_since(f"{out}.map", f"{flags.build}/picklock"):
+        linked = program.link(out, [], flags, out + ".map")
+        if linked.returncode != 0:
+            stop(f"{program.name} does not link: {linked.stdout.decode()[-500:]}")
     with open(out + ".map", encoding="utf-8") as lines:
         program.members = set(re.findall(r"lib\w+\.a\((\w+\.o)\)", lines.read()))
-    kept = f"{out}.seconds"
-    if os.path.exists(kept) and os.path.getmtime(kept) > os.path.getmtime(f"{flags.build}/picklock"):
+    kept = os.path.join(OUT, "base", re.sub(r"\W", "_", program.name) + ".seconds")
+    if made_since(kept, f"{flags.build}/picklock", *program.scenarios()):
         with open(kept, encoding="ascii") as seconds:
             program.seconds = float(seconds.read())
         return True
@@ -231,15 +254,17 @@ def judge(task, programs, flags, by, slot, seen):
     holders = [program for program in programs if member in program.members]
     passed = seen.passed(path, mutant.line)
     if passed is not None and (passed or not seen.silent):
-        holders = [program for program in holders if program.name in passed]
+        holders = [program for program in holders if program.killed or program.name in passed]
     if not holders:
         return "survived", "", "nothing passes this line"
     runs = [(program, FEWER) for program in sorted(holders, key=lambda p: -p.worth(path))]
+    linked = ""
     for program, drawn in runs + [(program, {}) for program in holders if program.draws]:
-        binary = f"{folder}/program"
+        binary = program.binary(folder)
         others = [bare for name, bare in seen.bare.items() if name != member and name in program.members]
-        if program.link(binary, [f"{folder}/{member}", *others], flags).returncode != 0:
+        if (program.object or linked != binary) and program.link(binary, [f"{folder}/{member}", *others], flags).returncode != 0:
             return "build", program.name, ""
+        linked = linked if program.object else binary
         limit = 5 * program.seconds + 20 if drawn else 600
         code, output = program.run(binary, limit, f"{folder}/scratch", drawn)
         shell(["rm", "-rf", f"{folder}/scratch"])

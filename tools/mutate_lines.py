@@ -3,7 +3,8 @@
     seen = Lines(room, paths, programs, flags, fewer)
     seen.passed(path, line)  -> the names of the programs that passed this line; None where that cannot be told
 
-What was seen stands in build/mutate/ROOM.lines.json, and counts as long as neither the sources nor the tests are younger.
+What was seen stands in build/mutate/ROOM.lines.json, and counts as long as neither the sources nor the tests are younger;
+of a program that runs scenarios, as long as none of those is.
 """
 import glob
 import json
@@ -25,13 +26,16 @@ class Lines:
         if os.path.exists(kept) and os.path.getmtime(kept) > self.youngest(programs):
             with open(kept, encoding="utf-8") as lines:
                 self.seen = json.load(lines)
-        missing = [program for program in programs if program.name not in self.seen]
+        made = os.path.getmtime(kept) if self.seen else 0
+        missing = [program for program in programs
+                   if program.name not in self.seen or any(os.path.getmtime(path) > made for path in program.scenarios())]
+        self.linked = False  # the command, which serves many programs
         if missing:
             objects = self.compile()
             for program in missing:
                 self.seen[program.name] = self.passed_by(program, objects)
-            with open(kept, "w", encoding="utf-8") as lines:
-                json.dump(self.seen, lines)
+                with open(kept, "w", encoding="utf-8") as lines:
+                    json.dump(self.seen, lines)
         self.lines = {path: set() for path in paths}
         for files in self.seen.values():
             for path, passed in files.items():
@@ -61,10 +65,14 @@ class Lines:
         os.makedirs(place, exist_ok=True)
         binary = os.path.join(OUT, "base", "covered")
         members = [o for o in objects if program.holds_path(self.paths[objects.index(o)])]
-        if not members or program.link(binary, [*members, "--coverage"], self.flags).returncode != 0:
+        if not members or program.killed:
             return {}
+        if program.object or not self.linked:
+            self.linked = not program.object
+            if program.link(binary, [*members, "--coverage"], self.flags).returncode != 0:
+                return {}
         os.environ.update({"GCOV_PREFIX": place, "GCOV_PREFIX_STRIP": "99"})
-        program.run(binary, 600, os.path.join(OUT, "base", "scratch"), self.fewer)
+        program.run(binary, 600, os.path.join(OUT, "base", "scratch"), self.fewer, fewer_seeds=True)
         for name in ("GCOV_PREFIX", "GCOV_PREFIX_STRIP"):
             del os.environ[name]
         for counts in glob.glob(f"{place}/*.gcda"):

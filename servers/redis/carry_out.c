@@ -243,7 +243,10 @@ static bool redis_refuses(const struct redis_call *call)
         return redis_writes(call);
     case NODE_ERROR_LOADING:
     case NODE_ERROR_WRONGTYPE:
+    case NODE_ERROR_GARBLED:
         return true;
+    case NODE_ERRORS:
+        break;
     }
     UNREACHABLE();
 }
@@ -276,13 +279,14 @@ void redis_model_command(struct redis_model *model, const struct redis_ask *ask,
     bool ours =
         cell->present && memcmp(&cell->value, &ask->command->value, sizeof cell->value) == 0;
     struct redis_call call = {model, ask, cell, answer, ours};
+    bool garbled = model->error == NODE_ERROR_GARBLED + 1;
     bool loading = model->error == NODE_ERROR_LOADING + 1;
-    if (!loading && !redis_has_script(&call)) {
+    if (!loading && !garbled && !redis_has_script(&call)) {
         redis_answer(&call, LOCK_REPLY_LONG_FORM);
         return;
     }
     if (redis_refuses(&call)) {
-        redis_answer(&call, LOCK_REPLY_ERROR);
+        redis_answer(&call, garbled ? LOCK_REPLY_GARBLED : LOCK_REPLY_ERROR);
         redis_tell(&call, HISTORY_NODE_ERROR);
         return;
     }

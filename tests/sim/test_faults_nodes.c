@@ -210,6 +210,24 @@ Test(faults_nodes, a_node_out_of_memory_refuses_sets_and_lets_deletions_through)
     fixture_close(&fixture);
 }
 
+Test(faults_nodes, what_a_garbled_node_answers_is_no_grant_and_no_release)
+{
+    fixture_run(
+        &fixture,
+        HEAD(LOCK, "none") "clients: {count: 1, hold: 100ms}\nfaults:\n"
+                           "  - {at: 0s, do: refuse_writes, error: GARBLED, target: node 1}\n"
+                           "  - {on: client 1 before_release, do: refuse_writes, error: GARBLED, "
+                           "target: nodes 2-3, for: 5s}\n" TAIL,
+        1);
+    cr_assert_null(find(
+        &fixture, 0, (struct wanted){.f = IS(HISTORY_KEY_SET), .node = IS(0), .process = IS(0)}));
+    cr_assert_not_null(key(HISTORY_NODE_ERROR, 0));
+    cr_assert_not_null(find(
+        &fixture, 0,
+        (struct wanted){.type = IS(HISTORY_INFO), .f = IS(HISTORY_RELEASE), .process = IS(0)}));
+    fixture_close(&fixture);
+}
+
 Test(faults_nodes, a_flushed_script_cache_costs_a_second_try)
 {
     fixture_run(&fixture,

@@ -13,7 +13,7 @@
  *     run_server.c  what servers the nodes run
  *     run_replica.c replicas that lag, for failovers
  *     run_follow.c  nodes that follow one of them
- *     run_loading.c stands for a server that is loading its data
+ *     run_loading.c stands for a server that answers all alike
  *     run_late.c    how late we are, and others
  *     run_trace.c   what an adapter said and its library sent, as a log
  *     run_order.c   faults that are an order to the server: refuse writes, evict, flush scripts
@@ -44,7 +44,6 @@
 enum {
     RUN_START_SECONDS = 20, /* for servers and clients to come up, on a machine however busy */
     RUN_HELD_MAX = 64,
-    RUN_LOADING_TEXTS = 2, /* LOADING, WRONGTYPE */
 };
 
 enum run_client_state {
@@ -206,8 +205,8 @@ struct run {
     struct keys *keys;
     struct store_cell *cells;
     const char **resource_names;
-    uv_tcp_t loading[RUN_LOADING_TEXTS]; /* listen, and answer with an error; see run_loading.c */
-    int loading_port[RUN_LOADING_TEXTS]; /* 0: not needed by the plan */
+    uv_tcp_t loading[NODE_ERRORS]; /* listen, and answer all alike; see run_loading.c */
+    int loading_port[NODE_ERRORS]; /* 0: not needed by the plan */
     uint32_t held_count;
     struct run_held held[RUN_HELD_MAX];
     /* The message whose passing pulled a trigger, while its actions are carried out. */
@@ -377,7 +376,7 @@ void run_follow_back(struct run *run, int32_t node);
 bool run_follow_promote(struct run *run, int32_t node);
 void run_follow_promoted(struct run *run, struct keys_return *back);
 
-/* ---- run_loading.c: a node that answers LOADING, as after a restart ---- */
+/* ---- run_loading.c: a node that answers all alike ---- */
 /* Whether the fault's error is said by what stands in for the node. */
 bool run_loading_answers(const struct fault *fault);
 MUST_USE struct result run_loading_start(struct run *run, struct text *why);

@@ -1,5 +1,5 @@
-/* run_loading.c: stands for a server that answers every command with an error: one that reads its
- * data back (LOADING), or whose keys hold something else (WRONGTYPE). */
+/* run_loading.c: stands for a server that answers every command alike: one that reads its data back
+ * (LOADING), whose keys hold something else (WRONGTYPE), or whose answers are none (GARBLED). */
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
@@ -55,25 +55,28 @@ static void run_loading_accept(uv_stream_t *listener, int status)
     }
 }
 
+static char run_loading_loading[] = "-LOADING Redis is loading the dataset in memory\r\n";
+static char run_loading_wrong[] =
+    "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
+static char run_loading_garbled[] = "*0\r\n";
+
+static char *const run_loading_texts[NODE_ERRORS] = {
+    [NODE_ERROR_LOADING] = run_loading_loading,
+    [NODE_ERROR_WRONGTYPE] = run_loading_wrong,
+    [NODE_ERROR_GARBLED] = run_loading_garbled,
+};
+
 bool run_loading_answers(const struct fault *fault)
 {
-    return fault->error == NODE_ERROR_LOADING || fault->error == NODE_ERROR_WRONGTYPE;
+    ASSERT(fault->error < NODE_ERRORS);
+    return run_loading_texts[fault->error] != NULL;
 }
 
-static uint32_t run_loading_text(const struct fault *fault)
+static struct result run_loading_listen(struct run *run, uint32_t error, struct text *why)
 {
-    ASSERT(run_loading_answers(fault));
-    return fault->error == NODE_ERROR_LOADING ? 0 : 1;
-}
-
-static struct result run_loading_listen(struct run *run, uint32_t text, struct text *why)
-{
-    static char loading[] = "-LOADING Redis is loading the dataset in memory\r\n";
-    static char wrong_type[] =
-        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
     struct sockaddr_in address;
     int bytes = sizeof address;
-    uv_tcp_t *listener = &run->loading[text];
+    uv_tcp_t *listener = &run->loading[error];
     ASSERT(uv_ip4_addr("127.0.0.1", 0, &address) == 0);
     if (uv_tcp_init(&run->loop, listener) != 0 ||
         uv_tcp_bind(listener, (const struct sockaddr *)&address, 0) != 0 ||
@@ -82,8 +85,8 @@ static struct result run_loading_listen(struct run *run, uint32_t text, struct t
         text_add(why, "no free port on 127.0.0.1");
         return result_error(ERROR_ENVIRONMENT);
     }
-    listener->data = text == 0 ? loading : wrong_type;
-    run->loading_port[text] = ntohs(address.sin_port);
+    listener->data = run_loading_texts[error];
+    run->loading_port[error] = ntohs(address.sin_port);
     return RESULT_OK;
 }
 
@@ -92,8 +95,8 @@ struct result run_loading_start(struct run *run, struct text *why)
     for (size_t k = 0; k < run->plan->scenario.fault_count; k++) {
         const struct fault *fault = &run->plan->scenario.faults[k];
         bool needed = fault->kind == FAULT_REFUSE_WRITES && run_loading_answers(fault);
-        if (needed && run->loading_port[run_loading_text(fault)] == 0) {
-            TRY(run_loading_listen(run, run_loading_text(fault), why));
+        if (needed && run->loading_port[fault->error] == 0) {
+            TRY(run_loading_listen(run, fault->error, why));
         }
     }
     return RESULT_OK;
@@ -108,7 +111,7 @@ void run_loading_set(struct run *run, uint32_t k, int32_t node, bool loading)
     for (int32_t client = 0; client <= run->client_count; client++) {
         links[client * run->node_count + node] = 1;
     }
-    int port = run->loading_port[run_loading_text(run_fault_at(run, k))];
+    int port = run->loading_port[run_fault_at(run, k)->error];
     proxy_node_set(run->proxy, node,
                    loading ? address_local((uint16_t)port) : run->nodes[node].site.address);
     proxy_fault_begin(run->proxy, k, &reset, links);

@@ -53,8 +53,11 @@ static void run_order_configure(struct run *run, uint32_t k, int32_t node, bool 
         return;
     case NODE_ERROR_LOADING:
     case NODE_ERROR_WRONGTYPE:
+    case NODE_ERROR_GARBLED:
         run_loading_set(run, k, node, refuse);
         return;
+    case NODE_ERRORS:
+        break;
     }
     UNREACHABLE();
 }
