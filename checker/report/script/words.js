@@ -58,7 +58,7 @@ const FAULT_WORDS = {pause: 'paused', kill: 'killed', slow: 'slowed', clock_jump
   script_flush: 'scripts flushed', evict: 'evicts', failover: 'failover', latency: 'latency', partition: 'partition',
   lose_reply: 'replies lost', delay_command: 'command delayed'};
 const LINKS = ['partition', 'latency', 'lose_reply', 'delay_command'];
-const MODES = ['hold', 'drop', 'refuse', 'reset'], REFUSALS = ['OOM', 'READONLY', 'LOADING'];
+const MODES = ['hold', 'drop', 'refuse', 'reset'], REFUSALS = ['OOM', 'READONLY', 'LOADING', 'WRONGTYPE', 'GARBLED'];
 const LONGEST = 2 ** 52;
 
 /* "1-3, 5" */
