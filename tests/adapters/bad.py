@@ -28,6 +28,11 @@ def now_ms():
     return time.monotonic() * 1000
 
 
+def coarse_ms():
+    """A clock that goes in steps."""
+    return now_ms() // 100 * 100
+
+
 def misbehave():
     """What has nothing to do with requests."""
     if mode == "stubborn":
@@ -73,6 +78,8 @@ def acquire(asked):
     if mode == "at":
         answer["at_ms"] = now_ms()
         time.sleep(0.05)
+    if mode == "at-coarse":
+        answer["at_ms"] = coarse_ms()
     if mode == "at-never":
         answer["at_ms"] = now_ms() - 3600000
     say(answer, asked)
@@ -89,7 +96,10 @@ def serve(asked):
         acquire(asked)
     elif asked["op"] == "clock":
         wall = {} if mode == "no-wall" else {"wall_ms": time.time() * 1000}
-        say({"id": asked["id"], "type": "ok", "mono_ms": now_ms(), **wall})
+        if mode == "at-coarse":
+            time.sleep((100 - now_ms() % 100) / 1000)  # asked when it is right, answered when not
+        shown = coarse_ms() if mode == "at-coarse" else now_ms()
+        say({"id": asked["id"], "type": "ok", "mono_ms": shown, **wall})
     else:
         if asked["op"] == "release":
             holders.clear()

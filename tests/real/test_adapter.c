@@ -300,6 +300,16 @@ Test(adapter, a_promise_counts_from_when_it_was_computed)
     cr_assert_lt(granted->until_least_ns, granted->until_ns);
 }
 
+Test(adapter, a_clock_that_goes_in_steps_is_believed_that_well)
+{
+    run_bad("at-coarse '' '{\"features\":[\"validity\",\"clock\"]}'");
+    cr_assert_not(trial.failed, "%s", trial.why);
+    const struct history_event *asked = record_of(HISTORY_ACQUIRE, HISTORY_INVOKE);
+    const struct history_event *granted = record_of(HISTORY_ACQUIRE, HISTORY_OK);
+    cr_assert_leq(granted->until_ns, granted->time_ns + 100 * NS_PER_MS);
+    cr_assert_geq(granted->until_least_ns, asked->time_ns + 100 * NS_PER_MS);
+}
+
 Test(adapter, an_adapter_tells_its_clocks)
 {
     trial_begin("python3 tests/adapters/bad.py good '' '{\"features\":[\"clock\"]}'",

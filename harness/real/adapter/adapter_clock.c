@@ -4,6 +4,7 @@
 enum {
     CLOCK_ANSWERS_FIRST = 3,     /* before the run: the quickest of them counts */
     CLOCK_ROUNDING_NS = 1000000, /* what milliseconds with or without a fraction may be off */
+    CLOCK_FINEST_NS = 1000,      /* a finer step is the rounding of a fraction */
 };
 
 void adapter_clock_ask(struct adapter *adapter, int32_t index)
@@ -44,6 +45,26 @@ static void clock_narrow(struct adapter_clock *clock, int64_t least_ns, int64_t 
     clock->offset_most_ns = most_ns < clock->offset_most_ns ? most_ns : clock->offset_most_ns;
 }
 
+/* What it shows is whole steps: the greatest that divides all of it. */
+static void clock_measure(struct adapter_clock *clock, int64_t shown_ns)
+{
+    int64_t shown = (shown_ns + CLOCK_FINEST_NS / 2) / CLOCK_FINEST_NS;
+    int64_t step = clock->step_ns / CLOCK_FINEST_NS;
+    while (shown != 0) {
+        int64_t rest = step % shown;
+        step = shown;
+        shown = rest < 0 ? -rest : rest;
+    }
+    clock->step_ns = (step < 0 ? -step : step) * CLOCK_FINEST_NS;
+}
+
+/* How far what it shows may be from what it was. */
+static int64_t clock_rounding_ns(const struct adapter_clock *clock)
+{
+    int64_t step_ns = clock->step_ns < NS_PER_S ? clock->step_ns : NS_PER_S;
+    return step_ns > CLOCK_ROUNDING_NS ? step_ns : CLOCK_ROUNDING_NS;
+}
+
 void adapter_clock_told(struct adapter_process *process, const struct adapter_answer *answer)
 {
     const struct adapter_callbacks *callbacks = &process->adapter->options.callbacks;
@@ -55,6 +76,7 @@ void adapter_clock_told(struct adapter_process *process, const struct adapter_an
                      (unsigned long long)process->line_number);
         return;
     }
+    clock_measure(&process->clock, answer->mono_ns);
     clock_narrow(&process->clock, process->clock_asked_ns - answer->mono_ns,
                  answer->heard_ns - answer->mono_ns);
     if (adapter_first(process)->state == ADAPTER_STARTING) {
@@ -79,8 +101,11 @@ bool adapter_clock_moment(const struct adapter_client *client, const struct adap
     if (!answer->has_at) {
         return true;
     }
-    int64_t least_ns = answer->at_ns + client->process->clock.offset_least_ns - CLOCK_ROUNDING_NS;
-    int64_t most_ns = answer->at_ns + client->process->clock.offset_most_ns + CLOCK_ROUNDING_NS;
+    struct adapter_clock *clock = &client->process->clock;
+    clock_measure(clock, answer->at_ns);
+    int64_t rounding_ns = clock_rounding_ns(clock);
+    int64_t least_ns = answer->at_ns + clock->offset_least_ns - rounding_ns;
+    int64_t most_ns = answer->at_ns + clock->offset_most_ns + rounding_ns;
     if (most_ns < moment->least_ns || least_ns > moment->most_ns) {
         return false;
     }

@@ -109,9 +109,11 @@ struct adapter_attempt {
 /*
  * The monotonic clock of an adapter: it shows `true - offset`, and the offset lies between these.
  * Every answer to op clock narrows it: the clock was read between the question and the answer.
+ * Some clocks go in steps (/proc/uptime in 10 ms): whatever they show is a multiple of one.
  */
 struct adapter_clock {
     uint32_t answers;
+    int64_t step_ns; /* at most this: it divides all that was shown; 0: nothing was */
     int64_t offset_least_ns;
     int64_t offset_most_ns;
 };
