@@ -170,7 +170,8 @@ def bounded_waits_are_known(picklock):
         told = json.loads(done.stdout) if done.returncode == 0 else {}
         found.append((mode, told, done.stderr))
         holds = holds and told.get("but") == slips and told.get("waits") is False
-        holds = holds and (told["answered_after_ms"] >= 300) == (mode == "short")
+        holds = holds and (told["answered_after_ms"] >= 300) == (mode == "short") == (told["attempts"] > 1)
+        holds = holds and "AUTH" not in done.stdout  # the proxies say it, not the library
     return check("a bounded wait is one, a refusal at once is none", holds, found)
 
 

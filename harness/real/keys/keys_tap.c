@@ -307,11 +307,18 @@ static void line_flush(struct keys *keys, int32_t node, const struct monitor_mes
     }
 }
 
+/* The word that opens the server, which the proxy says on the client's connection. */
+static bool line_is_proxys(const struct monitor_message *line, const struct keys_unit *unit)
+{
+    return !line->inside && unit->number == KEYS_NO_NUMBER && line->words.count > 0 &&
+           resp_word_is(&line->words.word[0], "AUTH");
+}
+
 static void line_shown(struct keys *keys, int32_t node, const struct monitor_message *line,
                        const struct keys_unit *unit)
 {
     const struct keys_client *client = keys_client_at(keys, unit->process);
-    if (keys->options.shown == NULL) {
+    if (keys->options.shown == NULL || line_is_proxys(line, unit)) {
         return;
     }
     struct keys_shown shown = {
