@@ -264,6 +264,14 @@ Test(proxy, refuse_cuts_connections_and_keeps_new_ones_out_until_the_heal)
     close(fd);
 }
 
+Test(proxy, refusing_whoever_connects_later_is_an_effect)
+{
+    links_fault(&(struct proxy_fault){.kind = FAULT_PARTITION, .mode = MODE_REFUSE}, false);
+    cr_assert_eq(partition_count(MODE_REFUSE), 1);
+    cr_assert_eq(links_connect(0), -1);
+    proxy_fault_end(links.proxy, 0);
+}
+
 Test(proxy, reset_cuts_connections_and_lets_new_ones_in)
 {
     int fd = links_connect(0);

@@ -151,6 +151,7 @@ void proxy_fault_end(struct proxy *proxy, uint32_t index);
 /* What a fault did, from its beginning until now. */
 struct proxy_effect {
     uint64_t connections_cut;
+    uint64_t doors_closed;  /* REFUSE, where no connection was open: whoever comes is refused */
     uint64_t bytes_held;    /* that reached a link while they could not pass */
     uint64_t bytes_dropped; /* also those that waited on a connection that was cut */
     uint64_t messages_held;

@@ -211,6 +211,7 @@ void proxy_fault_begin(struct proxy *proxy, uint32_t index, const struct proxy_f
         link->back |= (uint64_t)(links[i] == FAULT_WAY_REPLY) << index;
         if (cuts && fault->mode == MODE_REFUSE) {
             link_refuse(link);
+            state->effect.doors_closed += link->connections == NULL ? 1 : 0;
         }
         if (cuts) {
             link_cut_all(link, &state->effect);
@@ -298,6 +299,7 @@ uint64_t proxy_effect_count(enum fault_kind kind, enum partition_mode mode,
     case MODE_DROP:
         return effect->messages_dropped;
     case MODE_REFUSE:
+        return effect->connections_cut + effect->doors_closed;
     case MODE_RESET:
         return effect->connections_cut;
     }
