@@ -13,6 +13,8 @@ for program in "$@"; do
     line=$(sed 's/\x1b\[[0-9;]*m//g' "$log" | grep -o 'Tested: [0-9]* | Passing: [0-9]* | Failing: [0-9]* | Crashing: [0-9]*' | tail -n 1)
     tested=$(echo "$line" | sed -n 's/Tested: \([0-9]*\).*/\1/p')
     passing=$(echo "$line" | sed -n 's/.*Passing: \([0-9]*\).*/\1/p')
+    grep ': skipped: ' "$log" # what is not installed: with its package
+    grep -q ': skipped: ' "$log" && [ "$code" -eq 0 ] && [ "${tested:-0}" -eq 0 ] && continue
     tested=${tested:-1}
     passing=${passing:-0}
     passed=$((passed + passing))

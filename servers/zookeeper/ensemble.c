@@ -9,9 +9,15 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* All clients of a lock, the first of them. */
+struct ensemble_client *ensemble_clients_of(struct ensemble *ensemble, uint32_t resource)
+{
+    return &ensemble->clients[resource * ensemble->client_count];
+}
+
 struct ensemble_client *ensemble_client_of(struct ensemble *ensemble, const struct server_ask *ask)
 {
-    return &ensemble->clients[ask->resource * ensemble->client_count + ask->client];
+    return ensemble_clients_of(ensemble, ask->resource) + ask->client;
 }
 
 uint32_t ensemble_session_count(const struct ensemble *ensemble)
@@ -119,10 +125,10 @@ static void write_at(struct ensemble *ensemble, const struct server_ask *ask,
     uint64_t event = SERVER_NO_EVENT;
     int64_t before = ensemble->zxid;
     struct lock_reply reply = carry_out(ensemble, ask, &event, door);
-    door->answer(door, ask, reply, event);
     if (ensemble->zxid != before) {
-        members_committed(ensemble, ENSEMBLE_NOBODY, door);
+        members_committed(ensemble, ENSEMBLE_NOBODY, door); /* who watches is told first */
     }
+    door->answer(door, ask, reply, event);
 }
 
 static struct ensemble_request *request_of(struct ensemble *ensemble, uint32_t row, uint32_t serial)

@@ -78,6 +78,7 @@ struct ensemble_watch {
 /* What one client has for one resource. */
 struct ensemble_client {
     uint32_t serials;
+    int64_t created; /* of a lock's first client: how many znodes the lock had so far */
     struct ensemble_watch watch;
     struct ensemble_session sessions[ENSEMBLE_SESSIONS];
     struct ensemble_znode znodes[ENSEMBLE_ZNODES];
@@ -100,8 +101,7 @@ struct ensemble_member {
 struct ensemble {
     const struct lock_dialect *dialect; /* constant data: the same in every copy */
     int64_t tick_ns;
-    int64_t zxid;     /* of the newest write */
-    int64_t sequence; /* of the newest znode: one count for all locks, as it only has to grow */
+    int64_t zxid; /* of the newest write */
     uint32_t node_count;
     uint32_t client_count;
     uint32_t resource_count;
@@ -125,6 +125,7 @@ enum ensemble_words {
 /* ensemble.c */
 extern const struct server_model ensemble_model;
 struct ensemble_client *ensemble_client_of(struct ensemble *ensemble, const struct server_ask *ask);
+struct ensemble_client *ensemble_clients_of(struct ensemble *ensemble, uint32_t resource);
 uint32_t ensemble_session_count(const struct ensemble *ensemble);
 struct ensemble_session *ensemble_session_at(struct ensemble *ensemble, uint32_t number);
 int64_t ensemble_clock_of(const struct server_door *door, uint32_t node);

@@ -35,7 +35,7 @@ static struct sight look(struct ensemble *ensemble, uint32_t resource, int64_t z
                          int64_t since)
 {
     struct sight sight = {.lowest = NULL};
-    struct ensemble_client *row = &ensemble->clients[resource * ensemble->client_count];
+    struct ensemble_client *row = ensemble_clients_of(ensemble, resource);
     for (const struct ensemble_client *end = row + ensemble->client_count; row < end; row++) {
         for (uint32_t i = 0; i < ENSEMBLE_ZNODES; i++) {
             struct ensemble_znode *znode = &row->znodes[i];
@@ -147,7 +147,7 @@ struct lock_reply znode_create(struct ensemble *ensemble, const struct server_as
     }
     *znode = (struct ensemble_znode){
         .created = ++ensemble->zxid,
-        .place = ++ensemble->sequence,
+        .place = ++ensemble_clients_of(ensemble, ask->resource)->created,
         .guid = ask->command.value,
         .session = session->name,
     };

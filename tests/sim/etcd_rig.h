@@ -7,23 +7,18 @@
 #define TESTS_SIM_ETCD_RIG_H
 
 #include "base/random.h"
-#include "harness/real/node/node.h"
-#include "harness/real/process/loop.h"
 #include "servers/etcd/cluster.h"
 #include "servers/etcd/real/gateway.h"
 #include "servers/etcd/real/http.h"
 #include "servers/etcd/real/member.h"
 #include "servers/kinds.h"
-#include "tests/real/place.h"
+#include "tests/sim/rig_members.h"
 
-#include <criterion/criterion.h>
 #include <inttypes.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-    RIG_NODES_MAX = 3,
     RIG_RESOURCES = 3,
     RIG_CLIENTS = 3,
     RIG_LEASES = RIG_RESOURCES * RIG_CLIENTS * CLUSTER_LEASES,
@@ -39,10 +34,7 @@ struct rig_step {
 };
 
 struct rig {
-    struct place place;
-    uint32_t node_count;
-    struct node nodes[RIG_NODES_MAX];
-    uint16_t peers[RIG_NODES_MAX];
+    struct members members;
     int fd;
     uint32_t asked_node; /* whose fd it is */
     bool wrong_order;    /* plant a wrong rule in the model: who comes last is the oldest */
@@ -57,13 +49,6 @@ struct rig {
     char difference[512];
     _Alignas(16) char model[RIG_MODEL_BYTES];
 };
-
-#define RIG_MUST(rig, call)                                                                        \
-    do {                                                                                           \
-        char rig_memory[WHY_BYTES] = "";                                                           \
-        struct text why = text_over(rig_memory, sizeof rig_memory);                                \
-        cr_assert(!result_failed(call), "%s", rig_memory);                                         \
-    } while (0)
 
 static inline struct cluster *rig_cluster(struct rig *rig)
 {
@@ -102,7 +87,7 @@ static inline void door_answer(struct server_door *door, const struct server_ask
 static inline void rig_model_init(struct rig *rig)
 {
     struct server_shape shape = {.dialect = &etcd_dialect,
-                                 .node_count = rig->node_count,
+                                 .node_count = rig->members.count,
                                  .client_count = RIG_CLIENTS,
                                  .resource_count = RIG_RESOURCES};
     cr_assert_leq(etcd_cluster.bytes(&shape), (size_t)RIG_MODEL_BYTES);
@@ -110,7 +95,7 @@ static inline void rig_model_init(struct rig *rig)
     for (uint32_t i = 0; i <= RIG_LEASES; i++) {
         rig->due_ns[i] = TIME_NEVER;
     }
-    for (uint32_t i = 0; i < rig->node_count; i++) {
+    for (uint32_t i = 0; i < rig->members.count; i++) {
         rig->clocks[i] = (struct server_node){.wall = CLOCK_SOUND, .mono = CLOCK_SOUND};
     }
     rig->door = (struct server_door){.true_ns = loop_now_ns(),
@@ -158,31 +143,13 @@ static inline struct lock_reply rig_model_ask(struct rig *rig, const struct rig_
 
 /* ---- the cluster ----------------------------------------------------------------------------- */
 
-static inline void rig_nap(int64_t ns)
-{
-    struct timespec time = {.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
-    (void)nanosleep(&time, NULL);
-}
-
-static inline void rig_wait_up(struct rig *rig, uint64_t starting)
-{
-    for (uint32_t i = 0; starting != 0; i = (i + 1) % rig->node_count) {
-        bool ready = false;
-        if ((starting >> i & 1) != 0) {
-            RIG_MUST(rig, node_ready(&rig->nodes[i], &ready, &why));
-        }
-        starting &= ready ? ~(UINT64_C(1) << i) : UINT64_MAX;
-        rig_nap(NS_PER_MS);
-    }
-}
-
 /* A question to one member, by itself. */
 static inline int64_t rig_number(struct rig *rig, uint32_t node, const char *name)
 {
     char memory[MEMBER_ANSWER_BYTES];
     struct text answer = text_over(memory, sizeof memory);
-    RIG_MUST(rig,
-             member_ask(&rig->nodes[node].server, "/v3/maintenance/status", "{}", &answer, &why));
+    RIG_MUST(member_ask(&rig->members.nodes[node].server, "/v3/maintenance/status", "{}", &answer,
+                        &why));
     return gateway_number((struct wire_text){answer.data, (uint32_t)answer.length}, name);
 }
 
@@ -190,8 +157,8 @@ static inline int64_t rig_number(struct rig *rig, uint32_t node, const char *nam
 static inline uint32_t rig_leader(struct rig *rig)
 {
     for (;;) {
-        for (uint32_t i = 0; i < rig->node_count; i++) {
-            bool up = rig->nodes[i].state == NODE_UP;
+        for (uint32_t i = 0; i < rig->members.count; i++) {
+            bool up = rig->members.nodes[i].state == NODE_UP;
             if (up && rig_number(rig, i, "leader") == rig_number(rig, i, "header.member_id")) {
                 return i;
             }
@@ -206,7 +173,7 @@ static inline void rig_connect(struct rig *rig, uint32_t node)
         (void)close(rig->fd);
     }
     rig->asked_node = node;
-    rig->fd = address_connect(rig->nodes[node].server.address);
+    rig->fd = address_connect(rig->members.nodes[node].server.address);
     cr_assert_geq(rig->fd, 0);
 }
 
@@ -214,21 +181,8 @@ static inline void rig_open(struct rig *rig, uint32_t node_count)
 {
     memset(rig, 0, sizeof *rig);
     rig->fd = -1;
-    rig->node_count = node_count;
-    place_make(&rig->place);
-    for (uint32_t i = 0; i < node_count; i++) {
-        struct node_options options = {.kind = SERVER_KIND_etcd,
-                                       .index = (int32_t)i,
-                                       .node_count = (int32_t)node_count,
-                                       .run_directory = rig->place.path};
-        RIG_MUST(rig, node_init(&rig->nodes[i], &options, &why));
-        rig->peers[i] = rig->nodes[i].peer_port[0];
-        rig->nodes[i].server.peers = rig->peers;
-    }
-    for (uint32_t i = 0; i < node_count; i++) {
-        RIG_MUST(rig, node_start(&rig->nodes[i], &why));
-    }
-    rig_wait_up(rig, (UINT64_C(1) << node_count) - 1);
+    members_open(&rig->members, SERVER_KIND_etcd, node_count, 0);
+    members_start(&rig->members, (UINT64_C(1) << node_count) - 1);
     rig_connect(rig, 0);
     rig_model_init(rig);
 }
@@ -238,10 +192,7 @@ static inline void rig_close(struct rig *rig)
     if (rig->fd >= 0) {
         (void)close(rig->fd);
     }
-    for (uint32_t i = 0; i < rig->node_count; i++) {
-        node_release(&rig->nodes[i]);
-    }
-    place_remove(&rig->place);
+    members_close(&rig->members);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -331,11 +282,10 @@ static inline struct rig_step rig_step_of(uint32_t lease, enum etcd_command kind
 static inline void rig_kill(struct rig *rig, uint32_t real, uint32_t modelled)
 {
     struct server_turn turn = {.node = modelled};
-    node_crash(&rig->nodes[real]);
+    node_crash(&rig->members.nodes[real]);
     rig_model_time(rig);
     (void)etcd_cluster.stop(rig->model, &turn, SERVER_STOP_KILLED, 0, &rig->door);
-    RIG_MUST(rig, node_start(&rig->nodes[real], &why));
-    rig_wait_up(rig, UINT64_C(1) << real);
+    members_start(&rig->members, UINT64_C(1) << real);
     rig_model_time(rig);
     etcd_cluster.start(rig->model, &turn, &rig->door);
     rig_nap(CLUSTER_ELECTION_NS);
