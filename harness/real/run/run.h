@@ -42,7 +42,8 @@
 #include <stdio.h>
 
 enum {
-    RUN_START_SECONDS = 20, /* for servers and clients to come up, on a machine however busy */
+    RUN_START_SECONDS = 60,  /* for servers and clients to come up, on a machine however busy */
+    RUN_SILENT_SECONDS = 20, /* that an adapter may be silent at its start */
     RUN_HELD_MAX = 64,
 };
 

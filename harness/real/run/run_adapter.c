@@ -84,7 +84,7 @@ struct result run_adapters_start(struct run *run, struct text *why)
         .plan = run->plan,
         .start_ns = run->prepared_ns,
         .run_directory = run->guard.run_directory,
-        .silence_ns = RUN_START_SECONDS * NS_PER_S,
+        .silence_ns = RUN_SILENT_SECONDS * NS_PER_S,
         .probes_watched = &run->schedule.probes_watched,
         .environment = run_adapter_environment,
         .callbacks =

@@ -236,7 +236,7 @@ static void clock_reach(struct run *run, int32_t client)
 static void clock_try(struct run *run, int32_t client, int64_t jump_ns)
 {
     struct run_adapter_clock *clock = &run->clients[client].adapter_clock;
-    int64_t deadline_ns = loop_now_ns() + RUN_START_SECONDS * NS_PER_S;
+    int64_t deadline_ns = loop_now_ns() + RUN_SILENT_SECONDS * NS_PER_S;
     clock_move(run, client, jump_ns, CLOCK_PAGE_PPM);
     clock->state = CLOCK_TRIED;
     clock->set_ns = loop_now_ns();

@@ -251,7 +251,7 @@ struct result run_clients_connect(struct run *run, struct text *why)
         TRY(run_client_connect(run, &run->clients[i], why));
     }
     /* An adapter that says nothing is named before by adapter.h. */
-    int32_t seconds = run->adapter != NULL ? 8 * RUN_START_SECONDS : RUN_START_SECONDS;
+    int32_t seconds = run->adapter != NULL ? 8 * RUN_SILENT_SECONDS : RUN_START_SECONDS;
     int64_t deadline_ns = loop_now_ns() + seconds * NS_PER_S;
     while (!run->over && !run_clients_are(run, RUN_CLIENT_READY)) {
         loop_alarm_set(&run->phase_alarm, deadline_ns + run_lost_ns(run));
