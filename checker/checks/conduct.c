@@ -31,6 +31,7 @@ struct conduct_client {
     bool granted;   /* ... with yes */
     bool extends;   /* it asked for more time since, ... */
     bool extending; /* ... and was not answered yet */
+    bool gaps;      /* an attempt has room where none was seen */
     int32_t attempts;
     int32_t extensions;         /* done, of the grant */
     struct history_value value; /* of the newest attempt; of the grant, when that was told */
@@ -138,6 +139,21 @@ static bool conduct_is_sound(const struct ledger *ledger, int64_t from_ns)
     return !ledger_any_fault(ledger, from_ns - ledger->ttl_ns);
 }
 
+/* How late somebody must have been for it to be no violation. */
+static int64_t conduct_margin_ns(const struct conduct *conduct, const struct ledger *ledger,
+                                 enum conduct_reason reason, const int64_t number[2])
+{
+    if (reason == GAVE_UP_TOO_SOON) {
+        return conduct->retry_delay_ns; /* and have made an attempt that nobody saw */
+    }
+    if (reason >= SET_UNASKED) {
+        return number[0] - conduct_slack_ns(ledger);
+    }
+    return reason == TRIED_TOO_SOON        ? number[1] - number[0]
+           : reason == PROMISED_TOO_LITTLE ? number[0] - HISTORY_LATE_NOTED_NS
+                                           : number[0];
+}
+
 static void conduct_violated(struct conduct *conduct, const struct ledger *ledger,
                              const struct conduct_held *against, enum conduct_reason reason,
                              const int64_t number[2])
@@ -149,26 +165,35 @@ static void conduct_violated(struct conduct *conduct, const struct ledger *ledge
         .blamed = blamed_library(),
         .number = {number[0], number[1]},
     };
-    if (reason >= TRIED_TOO_SOON) { /* wrong by so much, as far as what was stamped tells */
-        int64_t margin_ns = reason == TRIED_TOO_SOON ? number[1] - number[0] : number[0];
-        margin_ns -= reason == PROMISED_TOO_LITTLE ? HISTORY_LATE_NOTED_NS : 0;
-        margin_ns -= reason >= SET_UNASKED ? conduct_slack_ns(ledger) : 0;
+    if (reason >= TRIED_TOO_SOON || reason == GAVE_UP_TOO_SOON) {
         int64_t from_ns = ledger->now_ns - ledger->ttl_ns;
-        finding.rest = rest_of_wait(ledger, from_ns > 0 ? from_ns : 0, margin_ns);
+        finding.rest = rest_of_wait(ledger, from_ns > 0 ? from_ns : 0,
+                                    conduct_margin_ns(conduct, ledger, reason, number));
         finding.rest.causes |= CHECK_LATE_KEYS;
         finding.rest.processes[0] = against->process;
-    } else if (reason == GAVE_UP_TOO_SOON) {
-        finding.rest = rest_of_keys(ledger, 0);
     }
     check_fail(&conduct->result, ledger, &finding);
 }
 
 /* ---- attempts -------------------------------------------------------------------------------- */
 
+/*
+ * Whether another attempt may have been made before the one that `event` begins, and have reached
+ * no node: there is a delay in front of each but the first, and behind it.
+ */
+static bool attempt_has_gap(const struct conduct *conduct, const struct conduct_client *client,
+                            const struct history_event *event)
+{
+    int64_t over_ns = client->replied != 0 ? client->replied_ns : client->sent_ns;
+    return client->attempts == 0 ? event->sent_ns - client->asked_ns >= conduct->retry_delay_ns
+                                 : event->sent_ns - over_ns >= conduct->retry_delay_ns * 2;
+}
+
 static void attempt_begins(struct conduct *conduct, const struct ledger *ledger,
                            struct conduct_client *client, const struct history_event *event)
 {
     int64_t gap_ns = event->sent_ns - client->sent_ns;
+    client->gaps = client->gaps || attempt_has_gap(conduct, client, event);
     client->least_ns = client->asked_ns;
     if (client->attempts > 0) {
         client->least_ns = client->sent_ns + conduct->retry_delay_ns;
@@ -224,7 +249,7 @@ static void conduct_asked(struct conduct *conduct, const struct ledger *ledger,
 static void conduct_refused(struct conduct *conduct, const struct ledger *ledger,
                             const struct conduct_client *client)
 {
-    bool all = ledger_bits(client->replied) >= ledger->store_count;
+    bool all = ledger_bits(client->replied) >= ledger->store_count && !client->gaps;
     if (all && client->attempts < conduct->tries && client->replied_ns <= ledger->now_ns &&
         ledger->now_ns - client->replied_ns < conduct->retry_delay_ns) {
         conduct_violated(conduct, ledger,

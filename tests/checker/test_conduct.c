@@ -70,6 +70,28 @@ Test(conduct, refusal_long_behind_the_last_attempt_may_have_had_another)
     assert_passes(SAYS ASK(1, 1) REFUSES(2, 1, "a", 1) REFUSES(2, 2, "a", 1) REFUSE(3, 1));
 }
 
+/* One that reached no node, as its connection was broken, was made as well. */
+Test(conduct, attempts_that_nobody_saw_had_room)
+{
+#define REFUSED_LATE(sent, then)                                                                   \
+    SAYS ASK(1, 1) REFUSED3(sent, "a", sent) REFUSED3(then, "b", then) REFUSE(211, 1)
+    assert_passes(REFUSED_LATE(51, 200));
+    assert_passes(REFUSED_LATE(100, 200));
+    assert_passes(REFUSED_LATE(51, 210));
+    assert_verdict(judge_lines("conduct", SAYS ASK(1, 1) REFUSED3(50, "a", 50)
+                                              REFUSED3(149, "b", 149) REFUSE(150, 1)),
+                   VERDICT_FAIL);
+}
+
+/* ... and so may one that was late, whose stamps tell less. */
+Test(conduct, who_stood_still_may_have_tried_unseen)
+{
+    assert_verdict(judge_lines("conduct", TWO_REFUSED STOOD_STILL_OF(62, 1, 50) REFUSE(63, 1)),
+                   VERDICT_UNKNOWN);
+    assert_verdict(judge_lines("conduct", TWO_REFUSED STOOD_STILL_OF(62, 1, 30) REFUSE(63, 1)),
+                   VERDICT_FAIL);
+}
+
 Test(conduct, attempt_that_comes_too_soon_fails)
 {
     assert_blamed(SAYS ASK(1, 1) REFUSED3(2, "a", 1) REFUSED3(51, "b", 50),

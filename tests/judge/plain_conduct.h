@@ -92,12 +92,14 @@ struct plain_attempts {
     int64_t sent_ns[PLAIN_SPANS_MAX]; /* when the first command of each was sent */
     uint64_t replied;                 /* nodes whose answer to the newest is back */
     int64_t replied_ns;
+    bool room; /* for one that nobody saw: a delay before the first, two between two */
 };
 
 static inline void plain_all_attempts(const struct plain_history *h, size_t ask, size_t last,
                                       struct plain_attempts *tries)
 {
     tries->count = 0;
+    tries->room = false;
     for (size_t i = ask; i <= last; i++) {
         const struct history_event *e = &h->events[i];
         if (e->process != h->events[ask].process || !plain_asks_node(e) || !plain_told_well(h, i) ||
@@ -110,6 +112,12 @@ static inline void plain_all_attempts(const struct plain_history *h, size_t ask,
             continue;
         }
         if (!same) {
+            int64_t delay_ns = h->header->retry_delay_ns;
+            int64_t over_ns = newest < 0            ? h->events[ask].time_ns
+                              : tries->replied != 0 ? tries->replied_ns
+                                                    : tries->sent_ns[newest];
+            tries->room =
+                tries->room || e->sent_ns - over_ns >= (newest < 0 ? delay_ns : 2 * delay_ns);
             newest = tries->count++;
             tries->begins[newest] = i;
             tries->sent_ns[newest] = e->sent_ns;
@@ -164,7 +172,7 @@ static inline bool plain_acquires_badly(const struct plain_history *h, size_t an
     plain_all_attempts(h, ask, answer, &tries);
     int newest = tries.count - 1;
     if (e->type == HISTORY_FAIL) {
-        return tries.count > 0 &&
+        return tries.count > 0 && !tries.room &&
                __builtin_popcountll(tries.replied) >= history_stores(h->header) &&
                tries.count < h->header->tries && tries.replied_ns <= e->time_ns &&
                e->time_ns - tries.replied_ns < h->header->retry_delay_ns;
