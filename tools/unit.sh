@@ -1,12 +1,15 @@
-#!/bin/sh
-# Runs unit test programs one after the other; ends with "N passed, N failed".
+#!/usr/bin/env bash
+# Runs unit test programs, one a processor at once, and starts none behind one that is broken; ends with "N passed, N failed".
 set -u
-passed=0
-failed=0
-broken=""
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-for program in "$@"; do
+folder=$(mktemp -d)
+export folder
+trap 'rm -rf "$folder"' EXIT
+
+# one PROGRAM: a line of what came of it, and, if that is not as it must be, all that it said.
+one() {
+    local program=$1 start code line tested passing
+    local name=${program##*/tests/}
+    local log=$folder/${name//\//.}
     start=$(date +%s)
     "$program" >"$log" 2>&1
     code=$?
@@ -17,15 +20,19 @@ for program in "$@"; do
     grep -q ': skipped: ' "$log" && [ "$code" -eq 0 ] && [ "${tested:-0}" -eq 0 ] && continue
     tested=${tested:-1}
     passing=${passing:-0}
-    passed=$((passed + passing))
-    failed=$((failed + tested - passing))
-    echo "unit: $(basename "$program"): $passing of $tested in $(($(date +%s) - start)) s"
-    if [ "$code" -ne 0 ] || [ "$passing" -ne "$tested" ] || [ "$tested" -eq 0 ]; then
-        cat "$log"
-        broken="$broken $(basename "$program")"
-        [ "$passing" -eq "$tested" ] && failed=$((failed + 1))
-        break
+    line="unit: $(basename "$program"): $passing of $tested in $(($(date +%s) - start)) s"
+    if [ "$code" -eq 0 ] && [ "$passing" -eq "$tested" ] && [ "$tested" -gt 0 ]; then
+        echo "$passing 0" >"$log.counts"
+        echo "$line"
+        return 0
     fi
-done
-echo "$passed passed, $failed failed"
-[ -z "$broken" ]
+    echo "$passing $((tested > passing ? tested - passing : 1))" >"$log.counts"
+    printf '%s\n%s\n' "$line" "$(cat "$log")"
+    return 255 # xargs starts no more
+}
+export -f one
+
+code=0
+printf '%s\0' "$@" | xargs -0 -r -n 1 -P "$(nproc)" bash -c 'one "$0"' || code=1
+cat /dev/null "$folder"/*.counts | awk '{ passed += $1; failed += $2 } END { printf "%d passed, %d failed\n", passed, failed }'
+exit "$code"
