@@ -70,6 +70,11 @@ static bool real_lacks(const struct scenario *scenario, bool cluster, struct tex
         text_add(why, "%s servers are in the simulator only", kind->name);
         return true;
     }
+    if (scenario->consensus == CONSENSUS_MAJORITY && scenario->node_count < launch->nodes_min) {
+        text_add(why, "real %s servers are %d at least; here %s %d", kind->name, launch->nodes_min,
+                 scenario->node_count == 1 ? "is" : "are", (int)scenario->node_count);
+        return true;
+    }
     for (uint32_t i = 0; i < scenario->fault_count; i++) {
         enum fault_kind fault = (enum fault_kind)scenario->faults[i].kind;
         if (scenario->faults[i].node_mask != 0 && !server_launch_has(launch, fault)) {

@@ -29,15 +29,16 @@ enum {
 struct server_process {
     uint32_t index;
     uint32_t node_count;
-    uint8_t fsync;   /* enum fsync_setting */
-    uint8_t pooler;  /* enum pooler_setting */
-    uint8_t variant; /* 0, or what `differs` said */
-    uint32_t starts; /* how often it was started */
-    int64_t ttl_ns;  /* that clients ask for; 0: nobody says it */
-    bool power_cut;  /* its power will be cut: what it answers must be synced */
-    bool exposed;    /* it listens beyond loopback */
-    bool followed;   /* a server of its kind will take its place: it can be followed */
-    bool follows;    /* ... that is this one: it listens to who is `at` */
+    uint8_t fsync;     /* enum fsync_setting */
+    uint8_t pooler;    /* enum pooler_setting */
+    uint8_t consensus; /* enum consensus_setting */
+    uint8_t variant;   /* 0, or what `differs` said */
+    uint32_t starts;   /* how often it was started */
+    int64_t ttl_ns;    /* that clients ask for; 0: nobody says it */
+    bool power_cut;    /* its power will be cut: what it answers must be synced */
+    bool exposed;      /* it listens beyond loopback */
+    bool followed;     /* a server of its kind will take its place: it can be followed */
+    bool follows;      /* ... that is this one: it listens to who is `at` */
     struct address at;
     const char *program;   /* NULL: launch->program, from the path */
     const char *directory; /* its own: it is there, and empty before the first start */
@@ -59,6 +60,7 @@ struct server_greeting {
     uint32_t node_count;
     uint32_t node;         /* to whom */
     uint32_t port;         /* 0.. */
+    uint16_t source_port;  /* where it comes from */
     const uint16_t *doors; /* of this port: where `from` finds `to`: from * node_count + to */
 };
 
@@ -120,7 +122,8 @@ struct server_replica {
 
 struct server_launch {
     const char *program; /* "redis-server" */
-    const char *package; /* Debian's, which brings it */
+    const char *package; /* Debian's, which brings it; NULL: none does, ... */
+    const char *remedy;  /* ... and it is to be had so */
 
     /* What nodes.pooler has before it, and Debian's package of that; NULL: nothing ever is. */
     const char *pooler;
@@ -131,6 +134,9 @@ struct server_launch {
 
     /* A library, or its header when picklock was built. NULL: nothing is needed. */
     struct server_lack (*lacks)(void);
+
+    /* How long it may take to come up, on a machine however busy; 0: as long as others. */
+    uint32_t start_seconds;
 
     /* What it says first when it is asked for its --version, and the least that works, as
      * major * 100 + minor. NULL: it is not asked. */
@@ -152,6 +158,9 @@ struct server_launch {
     /* It is opened by a password (address.password): the proxies say it (wire.h), and no client
      * ever sees it. Else everybody on the machine may speak to it. */
     bool password;
+
+    /* Of so many nodes a service is made, at least, where a majority of them must agree; 0: one. */
+    uint8_t nodes_min;
 
     /* How many runs of other kinds a run with such servers counts for where several go on at once:
      * what it takes of the processors while it starts the others would miss. 0: one. */
@@ -221,6 +230,9 @@ struct server_launch {
 /* Say what is missing to start it and to speak to it, and how to get that; false: nothing is. */
 bool server_launch_lacks(const struct server_launch *launch, struct text *what,
                          struct text *remedy);
+
+/* How to get its program. */
+void server_launch_remedy(const struct server_launch *launch, struct text *remedy);
 
 /* Where its program is; false: it is not installed. */
 bool server_launch_find(const struct server_launch *launch, char *path, size_t bytes);

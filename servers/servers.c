@@ -172,13 +172,22 @@ bool server_launch_find(const struct server_launch *launch, char *path, size_t b
                                 : server_program_find(launch->program, path, bytes);
 }
 
+void server_launch_remedy(const struct server_launch *launch, struct text *remedy)
+{
+    if (launch->package == NULL) {
+        text_add(remedy, "%s", launch->remedy);
+    } else {
+        text_add(remedy, "apt-get install %s", launch->package);
+    }
+}
+
 bool server_launch_lacks(const struct server_launch *launch, struct text *what, struct text *remedy)
 {
     char path[SERVER_PATH_BYTES];
     struct server_lack lack = {NULL, NULL};
     if (!server_launch_find(launch, path, sizeof path)) {
         text_add(what, "%s is not installed", launch->program);
-        text_add(remedy, "apt-get install %s", launch->package);
+        server_launch_remedy(launch, remedy);
         return true;
     }
     if (launch->lacks != NULL) {

@@ -106,6 +106,7 @@ static void node_show(struct node *node)
         .node_count = (uint32_t)node->options.node_count,
         .fsync = node->options.fsync,
         .pooler = node->options.pooler,
+        .consensus = node->options.consensus,
         .ttl_ns = node->options.ttl_ns,
         .power_cut = node->options.track_fsync,
         .exposed = node->options.ip != 0,
@@ -193,8 +194,10 @@ static struct result node_program(const struct node *node, char *path, size_t by
     if (node->options.server != NULL) {
         (void)snprintf(path, bytes, "%s", node->options.server);
     } else if (!server_launch_find(node->launch, path, bytes)) {
-        text_add(why, "cannot start %s: No such file or directory (install it: apt-get install %s)",
-                 node->launch->program, node->launch->package);
+        text_add(why,
+                 "cannot start %s: No such file or directory (install it: ", node->launch->program);
+        server_launch_remedy(node->launch, why);
+        text_add(why, ")");
         return result_error(ERROR_ENVIRONMENT);
     }
     return RESULT_OK;

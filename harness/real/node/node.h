@@ -33,6 +33,7 @@ struct node_options {
     int32_t node_count;         /* of the service */
     uint8_t fsync;              /* enum fsync_setting */
     uint8_t pooler;             /* enum pooler_setting */
+    uint8_t consensus;          /* enum consensus_setting */
     int64_t ttl_ns;             /* that clients ask for; 0: nobody says it */
     bool fake_clock;            /* its wall clock will be moved: preload the clock shim */
     bool followed;              /* its failover is planned: it can be followed */

@@ -352,8 +352,11 @@ static void doctor_launch(const struct server_kind *kind, struct doctor_line *li
     enum doctor_answer answer = doctor_ask_version(path, said, sizeof said);
     if (answer == DOCTOR_ANSWERED) {
         doctor_version(kind, said, line);
-    } else {
+    } else if (launch->package != NULL) {
         doctor_answered(answer, shown, launch->package, line);
+    } else {
+        doctor_answered(answer, shown, "", line);
+        (void)snprintf(line->remedy, sizeof line->remedy, "%s", launch->remedy);
     }
 }
 

@@ -44,6 +44,15 @@ static void between_move(struct proxy_connection *connection, struct proxy_link 
     link->connected++;
 }
 
+/* Where whoever connected did so from; 0 where nobody can tell any more. */
+static uint16_t source_port(int fd)
+{
+    struct sockaddr_in from = {.sin_port = 0};
+    socklen_t bytes = sizeof from;
+    bool known = getpeername(fd, (struct sockaddr *)&from, &bytes) == 0;
+    return known ? ntohs(from.sin_port) : 0;
+}
+
 enum wire_cut between_greeted(struct proxy_connection *connection)
 {
     struct proxy_link *link = connection->link;
@@ -59,6 +68,7 @@ enum wire_cut between_greeted(struct proxy_connection *connection)
     struct server_greeting greeting = {.node_count = nodes,
                                        .node = (uint32_t)link->node,
                                        .port = port,
+                                       .source_port = source_port(connection->client_fd),
                                        .doors = proxy_doors(proxy, port)};
     enum wire_cut status = proxy->peers->greeting(&greeting, pipe->data + pipe->parsed,
                                                   pipe->end - pipe->parsed, &from);

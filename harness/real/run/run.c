@@ -362,7 +362,7 @@ static void run_heal(struct run *run)
     }
     run_clients_stop(run); /* before the heal: nobody wakes up just to be stopped */
     run_faults_heal(run);
-    run_until(run, run_nodes_up, loop_now_ns() + RUN_START_SECONDS * NS_PER_S);
+    run_until(run, run_nodes_up, loop_now_ns() + run_start_seconds(run) * NS_PER_S);
     if (!run->over && !run_nodes_up(run)) {
         run_fail(run, result_error(ERROR_ENVIRONMENT), "a node did not come back after its fault");
     }

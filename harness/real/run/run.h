@@ -317,6 +317,7 @@ void run_spare_node(struct run *run, uint32_t k, int32_t node);
 
 /* ---- run_node.c ---- */
 MUST_USE struct result run_nodes_start(struct run *run, struct text *why);
+int64_t run_start_seconds(const struct run *run); /* for its servers to come up, and come back */
 MUST_USE struct result run_nodes_wait(struct run *run, struct text *why); /* all up, at first */
 /* Which shims a node needs: only what the plan's faults will do to it. */
 void run_node_needs(const struct run *run, int32_t index, struct node_options *options);

@@ -47,6 +47,7 @@ struct result run_nodes_start(struct run *run, struct text *why)
             .node_count = run->node_count,
             .fsync = run->plan->scenario.fsync,
             .pooler = run->plan->scenario.pooler,
+            .consensus = run->plan->scenario.consensus,
             .ttl_ns = run->plan->scenario.lock.ttl_ns,
             .run_directory = run->guard.run_directory,
             .data_directory = run->guard.state_directory,
@@ -69,9 +70,15 @@ struct result run_nodes_start(struct run *run, struct text *why)
     return RESULT_OK;
 }
 
+int64_t run_start_seconds(const struct run *run)
+{
+    uint32_t seconds = run->nodes[0].site.launch->start_seconds;
+    return seconds != 0 ? seconds : RUN_START_SECONDS;
+}
+
 struct result run_nodes_wait(struct run *run, struct text *why)
 {
-    int64_t deadline_ns = loop_now_ns() + RUN_START_SECONDS * NS_PER_S;
+    int64_t deadline_ns = loop_now_ns() + run_start_seconds(run) * NS_PER_S;
     for (int32_t i = 0; i < run->node_count;) {
         bool ready = false;
         TRY(site_ready(&run->nodes[i].site, &ready, why));
@@ -79,7 +86,7 @@ struct result run_nodes_wait(struct run *run, struct text *why)
             i++;
         } else if (loop_now_ns() > deadline_ns) {
             text_add(why, "the %s of node %d is not up after %d s",
-                     run->nodes[i].site.launch->program, i + 1, RUN_START_SECONDS);
+                     run->nodes[i].site.launch->program, i + 1, (int)run_start_seconds(run));
             process_quote_log(run->nodes[i].site.log_path, why);
             return result_error(ERROR_ENVIRONMENT);
         } else {
