@@ -27,6 +27,11 @@ redisson() {
     mvn -q -B package dependency:copy-dependencies -DoutputDirectory=target/lib
 }
 
+# ... and what starts a member, and what Java made of its classes.
+hazelcast() {
+    redisson && install hazelcast-member target/ && { target/hazelcast-member archive >/dev/null 2>&1 || true; }
+}
+
 for name in node-redlock redis-semaphore sesamecare-redlock; do
     build "$name" npm npm npm ci --no-audit --no-fund --loglevel=error
 done
@@ -35,4 +40,5 @@ build redsync go golang-go go build -o adapter .
 build etcd go golang-go go build -ldflags '-s -w' -o ../../build/adapters/etcd .
 build rslock cargo cargo cargo build --quiet --release --locked
 build redisson mvn maven redisson
+build hazelcast mvn maven hazelcast
 exit $failed

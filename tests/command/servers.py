@@ -9,7 +9,7 @@ import time
 from common import GOOD, PICKLOCK, SCENARIOS, Command, main
 
 KINDS = {"redis": ("redis-server", "Redis server v=4.0.1", "5.0"), "sql": ("postgres", "postgres (PostgreSQL) 9.4.1", "9.5"),
-         "etcd": ("etcd", "etcd Version: 3.3.27", "3.4")}
+         "etcd": ("etcd", "etcd Version: 3.3.27", "3.4"), "hazelcast": ("hazelcast-member", "hazelcast 5.3.6", "5.4")}
 ALGORITHMS = {"redis": "single", "sql": "sql", "etcd": "etcd"}
 
 
@@ -53,11 +53,45 @@ class Programs(Command):
         self.assertIn(str(self.folder / "other-redis"), (self.folder / "out/one/1/real/rerun.sh").read_text())
 
 
+HAZELCAST = GOOD.replace("{algorithm: redlock, ttl: 10s, node_timeout: 500ms}", "{algorithm: fenced_lock, ttl: 3s, node_timeout: 500ms}")
+
+
+class Hazelcast(Command):
+    """Its members are built where Maven is, and nowhere else: elsewhere its locks are skipped."""
+
+    def test_where_none_is_built_its_locks_are_skipped_with_what_brings_them(self):
+        picklock = self.folder / "picklock"
+        shutil.copy(PICKLOCK, picklock)
+        for words in (["run", self.good("one", HAZELCAST), "--world", "sim,real"], ["doctor"]):
+            said = subprocess.run([picklock, *words], cwd=self.folder, env={**os.environ, "PATH": "/usr/bin:/bin"}, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+            self.assertIn("hazelcast-member is not installed", said.stdout)
+            self.assertIn("make adapters, which needs Maven", said.stdout)
+            if words[0] == "run":
+                self.assertEqual(said.returncode, 0, said.stdout)
+                self.assertIn("0 errors, 1 do not apply", said.stdout)
+
+    def test_fewer_than_a_group_are_not_begun(self):
+        for count, sentence in ((1, "3 at least; here is 1"), (2, "3 at least; here are 2")):
+            text = HAZELCAST.replace("count: 3", f"count: {count}")
+            result = self.picklock("run", self.good("few", text), "--world", "sim,real")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(f"real hazelcast servers are {sentence}", result.stdout)
+
+    def test_members_that_are_built_keep_a_lock(self):
+        if "for hazelcast locks" not in self.picklock("doctor").stdout:
+            self.skipTest("hazelcast-member is not built: make adapters, which needs Maven")
+        result = self.picklock("run", self.good("one", HAZELCAST), "--world", "real", "--keep", "always", "--out", "out")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn('"server":"hazelcast 5.', (self.folder / "out/one/1/real/history.jsonl").read_text().splitlines()[0])
+
+
 class Deaths(Command):
     """A server that ends by itself is nobody's verdict: exit 3, with the end of its log."""
 
     def test_of_every_kind_that_is_installed(self):
-        for kind, (name, _, _) in KINDS.items():
+        for kind in ALGORITHMS:
+            name = KINDS[kind][0]
             doctor = self.picklock("doctor").stdout
             if not any(name in line and "for " + kind in line for line in doctor.splitlines()) and kind != "redis":
                 continue
