@@ -74,3 +74,19 @@ Test(linear_hard, leases_that_are_seen_by_a_crowd)
     };
     expect_settled(seeds, sizeof seeds / sizeof *seeds);
 }
+
+/* Which of unknown acquires and releases happened shows far ahead, where permits are missing, or
+ * where a refusal needs all of them to be held. */
+Test(linear_hard, semaphores_whose_permits_are_missed_much_later)
+{
+    static const struct hard_seed seeds[] = {{LINEAR_SEMAPHORE, 2270}, {LINEAR_SEMAPHORE, 2955}};
+    expect_settled(seeds, sizeof seeds / sizeof *seeds);
+}
+
+/* What a few clients did near the place is impossible without all others. */
+Test(linear_hard, few_clients_contradict_each_other)
+{
+    static const struct hard_seed seeds[] = {
+        {LINEAR_SEMAPHORE, 3093}, {LINEAR_LEASE_EXACT, 1090}, {LINEAR_LEASE_EXACT, 1149}};
+    expect_settled(seeds, sizeof seeds / sizeof *seeds);
+}

@@ -16,6 +16,8 @@
  *     frontier_late.c    holds of no length
  *     frontier_clock.c   promised ends, each as an event of its own
  *     frontier_reserve.c exact leases: what makes no difference any more
+ *     frontier_ahead.c   semaphores: what dies far ahead
+ *     frontier_parts.c   few that may be illegal without all others
  *     frontier_plan.c    what is known before: owners, sizes, when unknown operations were called
  *     frontier_order.c   the legal order of a pass
  */
@@ -55,6 +57,18 @@ struct trail {
     uint32_t before;
 };
 
+enum { PART_CHOSEN_MAX = 12 };
+
+/* What a part of a history leaves out. Without all that was seen, laziness is complete. Without
+ * all that some identities did, others find more room; only those who saw that somebody held can
+ * miss them. */
+struct part {
+    bool sightless;
+    uint32_t chosen[PART_CHOSEN_MAX];
+    uint32_t count;
+    uint32_t near; /* of these: who asked, or held the lock */
+};
+
 /* What someone in the reserve can do (frontier_reserve.c). */
 enum { RESERVE_EXTENDS = 4, RESERVE_KINDS = 2 * RESERVE_EXTENDS, RESERVE_WORDS = 8 };
 
@@ -62,6 +76,20 @@ enum { RESERVE_EXTENDS = 4, RESERVE_KINDS = 2 * RESERVE_EXTENDS, RESERVE_WORDS =
 enum frontier_way {
     FRONTIER_LAZY, /* only what is in the way of what is due happens before it (see below) */
     FRONTIER_FULL, /* everything that can */
+};
+
+/* Semaphores: how many permits each owner holds, at least when a grant returns, and at most while
+ * an acquire was refused (frontier_ahead.c). */
+struct ahead {
+    bool known;
+    uint32_t grants_max, grant_count, refusals_max, refusal_count;
+    int16_t *least;         /* by owner and grant: less the unknown acquires that were used */
+    int16_t *least_ever;    /* ... whatever was used */
+    int16_t *least_after;   /* ... the most of `least` from there on */
+    int16_t *most;          /* by owner and refusal: if no unknown release was used */
+    int16_t *most_after;    /* ... the least of it from there on */
+    uint32_t *grant_from;   /* by return: the first grant that is to return */
+    uint32_t *refusal_from; /* by call: the first refusal that is to be called */
 };
 
 struct frontier {
@@ -74,6 +102,7 @@ struct frontier {
     size_t call, next_return; /* the events that are next */
     bool replays;             /* no configuration is followed, only who is where */
     bool moments;             /* free_at is kept */
+    struct ahead ahead;
     bool forgets; /* also those who should stay for good: what they could do may be missing then */
     uint64_t *loose; /* slots of which nobody knows whether they were placed: in a window */
     struct arena arena;
@@ -239,6 +268,17 @@ bool frontier_try_late(struct frontier *frontier, uint32_t at, uint32_t slot);
 /* Put everything that can happen before `due` behind the configuration `at` of `now`; NO_SLOT:
  * nothing is due, and laziness only makes room. */
 void frontier_expand(struct frontier *frontier, uint32_t at, uint32_t due, uint32_t *first_open);
+
+/* frontier_ahead.c: find out what is to come; whether a configuration that has just used an unknown
+ * operation of an owner dies of it, however far ahead. */
+void frontier_look_ahead(struct frontier *frontier);
+bool frontier_is_doomed(const struct frontier *frontier, const struct config *config,
+                        uint32_t owner, enum unknown_kind used);
+
+/* frontier_parts.c: who asked for what fitted nowhere, who held the lock then, and who did
+ * something last; whether an operation belongs to a part. */
+struct part frontier_part_near(const struct frontier *frontier);
+bool frontier_part_has(const struct part *part, const struct operation *operation);
 
 /* ---- frontier_reserve.c: exact leases ------------------------------------------------------- */
 

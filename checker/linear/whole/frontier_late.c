@@ -47,7 +47,7 @@ static bool late_take(struct frontier *frontier, struct config *config, uint32_t
         return false;
     }
     frontier_use(frontier, config, who->track, UNKNOWN_TAKE);
-    return true;
+    return !frontier_is_doomed(frontier, config, identity - 1, UNKNOWN_TAKE);
 }
 
 /* ... and the release. */
@@ -63,7 +63,7 @@ static bool late_free(struct frontier *frontier, struct config *config, uint32_t
         return false;
     }
     frontier_use(frontier, config, who->track, UNKNOWN_FREE);
-    return true;
+    return !frontier_is_doomed(frontier, config, identity - 1, UNKNOWN_FREE);
 }
 
 /* Who looked meanwhile saw it; and it can have been extended meanwhile, if somebody ended it. */

@@ -197,6 +197,9 @@ bool frontier_try_unknown(struct frontier *frontier, uint32_t at, uint32_t track
         return false;
     }
     frontier_use(frontier, frontier->scratch, track, kind);
+    if (frontier_is_doomed(frontier, frontier->scratch, owner, kind)) {
+        return false;
+    }
     frontier->scratch->spent += is_mutex(frontier) ? 1 : 0;
     remember(frontier, frontier->scratch,
              (uint32_t)frontier->whole->count + UNKNOWN_KINDS * owner + kind);

@@ -273,6 +273,7 @@ void frontier_prepare(struct frontier *frontier)
         note_ends(frontier);
     }
     size_configs(frontier);
+    frontier_look_ahead(frontier);
     if (frontier->clocked) {
         frontier_list_ends(frontier);
     }

@@ -33,17 +33,13 @@ struct effort {
 /* Looking at everything multiplies what there is to follow: first more is followed lazily, from
  * further back, since what was decided wrongly may lie far before the place where it shows. */
 static const struct effort efforts[] = {
-    {0, 8, FRONTIER_LAZY, 0, 0},
-    {2, 64, FRONTIER_LAZY, 0, 0},
-    {2, 16, FRONTIER_FULL, 0, 0},
-    {8, 256, FRONTIER_LAZY, 0, 0},
-    {4, 64, FRONTIER_FULL, 0, 0},
-    {32, 1024, FRONTIER_LAZY, 0, 0},
-    {200, 1024, FRONTIER_LAZY, 0, 0},
-    {8, 256, FRONTIER_FULL, 12, 2000},
-    {24, 1024, FRONTIER_FULL, 40, 20000},
-    {64, 4096, FRONTIER_FULL, 0, 0},
-    {UINT32_MAX, UINT32_MAX, FRONTIER_FULL, 200, 100000},
+    {0, 8, FRONTIER_LAZY, 0, 0},       {2, 64, FRONTIER_LAZY, 0, 0},
+    {2, 16, FRONTIER_FULL, 0, 0},      {16, 64, FRONTIER_LAZY, 0, 0},
+    {8, 256, FRONTIER_LAZY, 0, 0},     {4, 64, FRONTIER_FULL, 0, 0},
+    {200, 64, FRONTIER_LAZY, 0, 0},    {100, 32, FRONTIER_FULL, 0, 0},
+    {200, 256, FRONTIER_LAZY, 0, 0},   {200, 1024, FRONTIER_LAZY, 0, 0},
+    {8, 256, FRONTIER_FULL, 12, 2000}, {24, 1024, FRONTIER_FULL, 40, 20000},
+    {64, 4096, FRONTIER_FULL, 0, 0},   {UINT32_MAX, UINT32_MAX, FRONTIER_FULL, 200, 100000},
 };
 
 /* Of exact leases most that die are impossible, and a window shows it. */
@@ -79,16 +75,7 @@ struct checkpoint {
     unsigned char *configs; /* owned */
 };
 
-enum { CHOSEN_MAX = 6, LAST_LOOKED_AT = 64, EFFORT_ALONE = 2, PLACES_MAX = 12 };
-
-/* What a part of a history leaves out. Without all that was seen, laziness is complete. Without
- * all that some identities did, others find more room; only those who saw that somebody held can
- * miss them. */
-struct part {
-    bool sightless;
-    uint32_t chosen[CHOSEN_MAX];
-    uint32_t count;
-};
+enum { EFFORT_ALONE = 2, PLACES_MAX = 12 };
 
 struct search {
     struct frontier *frontier;
@@ -267,34 +254,6 @@ static void tell(struct whole *whole, uint32_t due)
     }
 }
 
-static void part_choose(struct part *part, uint32_t identity)
-{
-    for (uint32_t i = 0; i < part->count; i++) {
-        if (part->chosen[i] == identity) {
-            return;
-        }
-    }
-    if (part->count < CHOSEN_MAX && identity != HOLDER_NOBODY && identity != HOLDER_GHOST &&
-        identity != HOLDER_ETERNAL && identity != HOLDER_RESERVE) {
-        part->chosen[part->count++] = identity;
-    }
-}
-
-/* Who asked for what fitted nowhere, and who held the lock then. */
-static struct part part_of(const struct frontier *frontier)
-{
-    const struct config_set *last = &frontier->next; /* they were expanded, and all failed */
-    uint32_t due = frontier->by_return[frontier->next_return];
-    struct part part = {.count = 0};
-    part_choose(&part, frontier->whole->operations[due].identity);
-    for (uint32_t i = 0; i < last->count && i < LAST_LOOKED_AT; i++) {
-        for (uint32_t j = 0; j < last->holders; j++) {
-            part_choose(&part, config_at(last, i)->state.holders[j]);
-        }
-    }
-    return part;
-}
-
 /* It was not seen to be impossible: from the start, nobody is forgotten. */
 static void begin_again(struct search *search)
 {
@@ -325,7 +284,7 @@ static enum whole_verdict search_on(struct search *search, uint32_t effort_max)
         size_t dead = frontier->next_return;
         uint32_t effort = search->effort + 1;
         search->farthest = dead > search->farthest ? dead : search->farthest;
-        struct part part = part_of(frontier);
+        struct part part = frontier_part_near(frontier);
         if (!frontier->narrowed || is_impossible(search, &search->efforts[effort])) {
             tell(frontier->whole, frontier->by_return[frontier->next_return]);
             return WHOLE_ILLEGAL;
@@ -414,28 +373,13 @@ static void search_end(struct search *search)
 
 /* ---- what is illegal with less is illegal --------------------------------------------------- */
 
-static bool part_has(const struct part *part, const struct operation *operation)
-{
-    if (part->sightless) {
-        return !operation_is_observer(operation);
-    }
-    if (operation->kind == OPERATION_BUSY || operation->kind == OPERATION_SEEN_HELD) {
-        return false;
-    }
-    bool has = operation->kind == OPERATION_SEEN_FREE;
-    for (uint32_t i = 0; i < part->count && !has; i++) {
-        has = part->chosen[i] == operation->identity;
-    }
-    return has;
-}
-
 static bool is_part_illegal(struct whole *whole, const struct part *part)
 {
     struct whole less = *whole;
     less.count = 0;
     less.operations = memory_resize(NULL, (whole->count + 1) * sizeof *less.operations);
     for (size_t i = 0; less.operations != NULL && i < whole->count; i++) {
-        if (part_has(part, &whole->operations[i])) {
+        if (frontier_part_has(part, &whole->operations[i])) {
             less.operations[less.count++] = whole->operations[i];
         }
     }
@@ -455,6 +399,26 @@ static bool is_part_illegal(struct whole *whole, const struct part *part)
     return illegal;
 }
 
+/* Who asked, alone; with who held the lock; of exact leases with some, and then more, who did
+ * something near. */
+static bool is_some_part_illegal(struct search *search)
+{
+    struct whole *whole = search->frontier->whole;
+    const uint32_t near = search->part.near;
+    const uint32_t counts[] = {1, near, near + 2, near + 4, PART_CHOSEN_MAX};
+    uint32_t before = 0;
+    uint32_t tries = whole->options->model == LINEAR_LEASE_EXACT ? COUNT_OF(counts) : 2;
+    for (uint32_t i = 0; i < tries; i++) {
+        struct part part = search->part;
+        part.count = counts[i] < part.count ? counts[i] : part.count;
+        if (part.count > before && is_part_illegal(whole, &part)) {
+            return true;
+        }
+        before = part.count;
+    }
+    return false;
+}
+
 /* A little is tried first; then, at each place where that fails, what is illegal with less. */
 static enum whole_verdict judge_parts(struct search *search)
 {
@@ -464,8 +428,8 @@ static enum whole_verdict judge_parts(struct search *search)
     enum whole_verdict verdict = search_on(search, EFFORT_ALONE);
     for (uint32_t i = 0; i < PLACES_MAX && verdict == WHOLE_NOT_FOR_ME && owned; i++) {
         const struct part sightless = {.sightless = true};
-        if ((i == 0 && sees && is_part_illegal(whole, &sightless)) ||
-            is_part_illegal(whole, &search->part)) {
+        if (is_some_part_illegal(search) ||
+            (i == 0 && sees && is_part_illegal(whole, &sightless))) {
             return WHOLE_ILLEGAL;
         }
         verdict = search_on(search, EFFORT_ALONE);
