@@ -88,7 +88,8 @@ class Watchdog:
         self.held[held.resource] = held
         held.until = asked + held.ttl_s
         self.watch(held)
-        if not bug("renew-never"):
+        second = bug("renew-one-of-several") and len(self.held) > 1
+        if not bug("renew-never") and not second:
             held.renewal = self.loop.at(time.monotonic() + self.every_s, lambda: self.renew(held))
         value = "locked" if bug("value-constant") else held.value
         return {"type": "ok", "value": value}
@@ -106,7 +107,7 @@ class Watchdog:
             request = self.node.call(script, held.key, held.value, ttl)
         request.on_reply = lambda done: self.renewed(held, asked, done)
         period = self.every_s * (4 if bug("renew-too-late") else 1)
-        if bug("renew-dies-at-the-first-error"):
+        if bug("renew-dies-at-the-first-error") or bug("renew-once"):
             held.renewal = None
         elif not held.lost or bug("renew-after-loss"):
             held.renewal = self.loop.at(asked + period, lambda: self.renew(held))

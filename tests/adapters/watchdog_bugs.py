@@ -22,6 +22,8 @@ BUGS = {
     "grant-not-looked-at-again": ("A grant is given although its ttl is over.", "one-asking-stopped", "exclusion"),
     "renew-never": ("It does not renew, and says that it does.", "one-renewed", "answer_consistency"),
     "renew-too-late": ("It renews when the key is gone already.", "one-renewed", "answer_consistency"),
+    "renew-once": ("It renews once.", "one-renewed", "answer_consistency"),
+    "renew-one-of-several": ("Of several locks it renews the first.", "one-several-renewed", "answer_consistency"),
     "renew-counts-from-the-reply": ("The lease is counted from the reply of a renewal.", "one-renewal-late", "loss_notice"),
     "renew-dies-at-the-first-error": ("The renewer ends with the first error.", "one-renewal-answered", "answer_consistency"),
     "error-renews": ("An error counts as a renewal.", "one-renewal-loading", "loss_notice"),
