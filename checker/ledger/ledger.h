@@ -220,7 +220,8 @@ struct ledger {
     uint32_t fault_count;
     bool processes_counted; /* slot = process */
     bool overflow;
-    bool has_nodes;   /* a node event was seen */
+    bool has_nodes;   /* a node event was seen, or would have been */
+    bool tells;       /* nodes were listened to: a grant of which they tell nothing has no keys */
     bool has_notices; /* a loss notice was seen */
     bool promises;    /* the header says so */
     bool endless;     /* ... the same */

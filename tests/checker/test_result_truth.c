@@ -22,6 +22,23 @@ Test(result_truth, grant_without_a_majority_fails)
     cr_assert_eq(result.number[1], (int64_t)3);
 }
 
+#define LISTENED                                                                                   \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'promises_validity':true,'server':'redis 7.0.15'"
+
+Test(result_truth, grant_of_which_the_nodes_had_nothing_to_tell_fails)
+{
+    static const char *const twice =
+        ASK(1, 1) GRANT(10, 1, "a", 1000) ASK(11, 2) GRANT(12, 2, "b", 1002);
+    char lines[2048];
+    snprintf(lines, sizeof lines, "%s}\n%s", LISTENED, twice);
+    assert_fails(judge_lines("result_truth", lines), BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_fails(judge_lines("exclusion", lines), BLAME_LIBRARY, ASSUMPTION_NONE);
+    snprintf(lines, sizeof lines, "%s,'unwatched':'it refuses MONITOR'}\n%s", LISTENED, twice);
+    assert_verdict(judge_lines("result_truth", lines), VERDICT_UNKNOWN);
+    assert_fails(judge_lines("exclusion", lines), BLAME_NONE, ASSUMPTION_NONE);
+}
+
 Test(result_truth, key_lost_before_the_answer_was_set_all_the_same)
 {
     assert_verdict(judge_lines("result_truth",
