@@ -24,6 +24,7 @@ struct tolerance_gap {
     int32_t askers[2]; /* who asked in vain first, and who was answered last */
     int32_t holder;    /* who was granted last; HISTORY_NOBODY */
     int64_t taken_ns;  /* until then its lease runs; TIME_NEVER: until it releases */
+    int64_t late_ns;   /* until then comes what a delay held back, such as a place in a queue */
     int64_t since_ns;  /* asking without a grant since; TIME_NEVER: nobody asks, or split */
     int64_t before_ns; /* asked in vain before that */
     int64_t first_ns;  /* when that began */
@@ -97,13 +98,14 @@ static bool counts(const struct fault_tolerance *tolerance, const struct ledger 
     return tolerance->majority_healthy && ledger_client_healthy(ledger, process);
 }
 
-/* How long was asked in vain up to now; while a lease runs, nothing is in vain. */
+/* How long was asked in vain up to now; while a lease runs, or old messages come, nothing is. */
 static int64_t gap_length(struct tolerance_gap *gap, int64_t now_ns)
 {
     if (gap->since_ns == TIME_NEVER) {
         return gap->before_ns;
     }
-    int64_t free_ns = gap->taken_ns < now_ns ? gap->taken_ns : now_ns;
+    int64_t held_ns = gap->taken_ns > gap->late_ns ? gap->taken_ns : gap->late_ns;
+    int64_t free_ns = held_ns < now_ns ? held_ns : now_ns;
     if (free_ns > gap->since_ns) {
         gap->since_ns = free_ns;
         gap->first_ns = free_ns;
@@ -252,6 +254,14 @@ static void gap_goes_on(struct tolerance_gap *gap, int64_t now_ns)
     gap_count_on(gap, now_ns);
 }
 
+/* Until when what the fault that ends held back may still come; 0 where none ends. */
+static int64_t fault_late_ns(const struct ledger *ledger, const struct history_event *event)
+{
+    bool followed = event->fault >= 0 && (uint32_t)event->fault < ledger->fault_count;
+    bool ends = event->f == HISTORY_FAULT_END;
+    return followed && ends ? ledger_fault_at(ledger, (uint32_t)event->fault)->end_ns : 0;
+}
+
 /* A fault changed: what had passed is judged. One that begins or ends starts every count anew. */
 static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledger *ledger,
                             const struct history_event *event)
@@ -262,10 +272,12 @@ static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledg
     bool was_healthy = tolerance->majority_healthy;
     tolerance->majority_healthy = ledger_majority_healthy(ledger);
     count_asking(tolerance, ledger);
+    int64_t late_ns = fault_late_ns(ledger, event);
     bool goes_on = event->f == HISTORY_FAULT_EFFECT && was_healthy && tolerance->majority_healthy;
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
         struct tolerance_gap *gap = &tolerance->gaps[i];
         tolerance_split(tolerance, ledger, i);
+        gap->late_ns = late_ns > gap->late_ns ? late_ns : gap->late_ns;
         if (goes_on) {
             gap_goes_on(gap, event->time_ns);
         } else {

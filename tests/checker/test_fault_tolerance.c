@@ -427,3 +427,19 @@ Test(fault_tolerance, an_ensemble_that_tells_nothing_may_have_had_no_leader)
     assert_verdict(judge_lines("fault_tolerance", IN_VAIN(",'unwatched':'it does not tell'")),
                    VERDICT_UNKNOWN);
 }
+
+#define DELAYED(ms, f)                                                                             \
+    FAULT_LINE(ms, 1, "latency", f) ",'process':2,'node':1,'numbers':[1000000000,0]}\n"
+
+/* A place in a queue that was on its way when the delay ended stays for a ttl behind that. */
+Test(fault_tolerance, what_a_delay_held_back_may_come_as_late_as_it_delayed)
+{
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER DELAYED(1, "start") DELAYED(2000, "end") VAIN(2001, 4400, 1)
+                                   ASK(4401, 1) GRANT(4402, 1, "a", 5500)),
+                   VERDICT_PASS);
+    struct check_result result = judge_lines(
+        "fault_tolerance", HEADER DELAYED(1, "start") DELAYED(2000, "end") VAIN(2001, 4600, 1));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)1600000000);
+}

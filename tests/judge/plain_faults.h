@@ -242,6 +242,29 @@ static inline bool plain_counts(const struct plain_history *h, const struct plai
     return asking > 0 && !unheard && (most == 0 || most > h->header->node_count / 2);
 }
 
+/* "Until what a delay held back has come": delays that have ended before event `last`, each for as
+ * long behind its end as all that had begun by then delay. */
+static inline int64_t plain_late_until(const struct plain_history *h,
+                                       const struct plain_stretches *faults, size_t last)
+{
+    int64_t until_ns = 0;
+    for (size_t i = 0; i < faults->count; i++) {
+        const struct plain_stretch *over = &faults->list[i];
+        uint8_t kind = h->events[over->from].fault_kind;
+        if ((kind != FAULT_LATENCY && kind != FAULT_DELAY_COMMAND) || over->to > last) {
+            continue;
+        }
+        int64_t late_ns = h->events[over->to].time_ns;
+        for (size_t k = 0; k < faults->count; k++) {
+            const struct history_event *e = &h->events[faults->list[k].from];
+            bool delays = e->fault_kind == FAULT_LATENCY || e->fault_kind == FAULT_DELAY_COMMAND;
+            late_ns += delays && faults->list[k].from < over->to ? e->number[0] : 0;
+        }
+        until_ns = late_ns > until_ns ? late_ns : until_ns;
+    }
+    return until_ns;
+}
+
 /* How long in all somebody asked in vain, between two events that begin the count anew. */
 static inline int64_t plain_vain_ns(const struct plain_history *h,
                                     const struct plain_around *around, uint32_t resource,
@@ -251,8 +274,10 @@ static inline int64_t plain_vain_ns(const struct plain_history *h,
     for (size_t i = from; i < to; i++) {
         int64_t end_ns = h->events[i + 1].time_ns;
         if (plain_counts(h, around, resource, i)) {
-            int64_t free_ns =
-                plain_free_since(&around->leases, resource, h->events[i].time_ns, end_ns - 1);
+            int64_t late_ns = plain_late_until(h, &around->faults, i);
+            int64_t begin_ns = h->events[i].time_ns;
+            int64_t free_ns = plain_free_since(&around->leases, resource,
+                                               late_ns > begin_ns ? late_ns : begin_ns, end_ns - 1);
             vain_ns = free_ns > h->events[i].time_ns ? 0 : vain_ns; /* it was held meanwhile */
             vain_ns += free_ns < end_ns ? end_ns - free_ns : 0;
         }
