@@ -139,7 +139,6 @@ static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *le
         finding.rest.processes[0] = asker != HISTORY_NOBODY ? asker : gap->askers[0];
         finding.rest.processes[1] = gap->askers[1];
     }
-    /* What may be our own lateness now may be more than that when it goes on. */
     if (check_fail(&tolerance->result, ledger, &finding)) {
         gap->failed_ns = all_ns;
         gap->before_ns = 0;
@@ -229,8 +228,6 @@ static void tolerance_split(struct fault_tolerance *tolerance, const struct ledg
     }
 }
 
-/* ---- faults ---- */
-
 /* Who asks now, is alive and touched by no fault. */
 static void count_asking(struct fault_tolerance *tolerance, const struct ledger *ledger)
 {
@@ -254,14 +251,6 @@ static void gap_goes_on(struct tolerance_gap *gap, int64_t now_ns)
     gap_count_on(gap, now_ns);
 }
 
-/* Until when what the fault that ends held back may still come; 0 where none ends. */
-static int64_t fault_late_ns(const struct ledger *ledger, const struct history_event *event)
-{
-    bool followed = event->fault >= 0 && (uint32_t)event->fault < ledger->fault_count;
-    bool ends = event->f == HISTORY_FAULT_END;
-    return followed && ends ? ledger_fault_at(ledger, (uint32_t)event->fault)->end_ns : 0;
-}
-
 /* A fault changed: what had passed is judged. One that begins or ends starts every count anew. */
 static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledger *ledger,
                             const struct history_event *event)
@@ -272,7 +261,7 @@ static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledg
     bool was_healthy = tolerance->majority_healthy;
     tolerance->majority_healthy = ledger_majority_healthy(ledger);
     count_asking(tolerance, ledger);
-    int64_t late_ns = fault_late_ns(ledger, event);
+    int64_t late_ns = ledger_late_until(ledger, event);
     bool goes_on = event->f == HISTORY_FAULT_EFFECT && was_healthy && tolerance->majority_healthy;
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
         struct tolerance_gap *gap = &tolerance->gaps[i];
@@ -373,9 +362,8 @@ static void tolerance_killed(struct fault_tolerance *tolerance, const struct led
     } else if (process->open && process->open_resource < tolerance->resource_count) {
         struct tolerance_gap *gap = &tolerance->gaps[process->open_resource];
         gap_judge(tolerance, ledger, gap);
-        int64_t before_ns = gap_length(gap, event->time_ns);
+        gap_goes_on(gap, event->time_ns);
         count_asking(tolerance, ledger);
-        gap->before_ns = before_ns;
         gap_count_on(gap, event->time_ns);
         tolerance_split(tolerance, ledger, process->open_resource);
     }

@@ -224,3 +224,10 @@ void ledger_step_fault(struct ledger *ledger, const struct history_event *event)
         ledger->faults_active++;
     }
 }
+
+int64_t ledger_late_until(const struct ledger *ledger, const struct history_event *event)
+{
+    bool followed = event->fault >= 0 && (uint32_t)event->fault < ledger->fault_count;
+    bool ends = event->f == HISTORY_FAULT_END;
+    return followed && ends ? ledger_fault_at(ledger, (uint32_t)event->fault)->end_ns : 0;
+}
