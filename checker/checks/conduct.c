@@ -35,6 +35,8 @@ struct conduct_client {
     int32_t attempts;
     int32_t extensions;         /* done, of the grant */
     struct history_value value; /* of the newest attempt; of the grant, when that was told */
+    struct history_value heard; /* that a node was asked for last, ... */
+    struct history_value older; /* ... and last before this acquire was asked */
     int64_t asked_ns;
     uint64_t asked_index;
     int64_t answered_ns; /* when an acquire or an extension was, last */
@@ -143,8 +145,8 @@ static bool conduct_is_sound(const struct ledger *ledger, int64_t from_ns)
 static int64_t conduct_margin_ns(const struct conduct *conduct, const struct ledger *ledger,
                                  enum conduct_reason reason, const int64_t number[2])
 {
-    if (reason == GAVE_UP_TOO_SOON) {
-        return conduct->retry_delay_ns; /* and have made an attempt that nobody saw */
+    if (reason == GAVE_UP_TOO_SOON || reason == TRIED_TOO_OFTEN) {
+        return conduct->retry_delay_ns; /* and an attempt was not seen, or was older */
     }
     if (reason >= SET_UNASKED) {
         return number[0] - conduct_slack_ns(ledger);
@@ -165,7 +167,7 @@ static void conduct_violated(struct conduct *conduct, const struct ledger *ledge
         .blamed = blamed_library(),
         .number = {number[0], number[1]},
     };
-    if (reason >= TRIED_TOO_SOON || reason == GAVE_UP_TOO_SOON) {
+    if (reason >= TRIED_TOO_SOON || reason <= GAVE_UP_TOO_SOON) {
         int64_t from_ns = ledger->now_ns - ledger->ttl_ns;
         finding.rest = rest_of_wait(ledger, from_ns > 0 ? from_ns : 0,
                                     conduct_margin_ns(conduct, ledger, reason, number));
@@ -220,6 +222,7 @@ static void attempt_begins(struct conduct *conduct, const struct ledger *ledger,
 static void conduct_asked(struct conduct *conduct, const struct ledger *ledger,
                           struct conduct_client *client, const struct history_event *event)
 {
+    client->heard = event->value;
     if (client->acquired) {
         int64_t late_ns = event->sent_ns - client->answered_ns;
         if (late_ns > conduct_slack_ns(ledger) && !client->extending) {
@@ -231,7 +234,8 @@ static void conduct_asked(struct conduct *conduct, const struct ledger *ledger,
     }
     bool same = client->attempts > 0 && history_value_equal(&client->value, &event->value);
     bool newer = client->attempts == 0 || event->sent_ns > client->sent_ns;
-    if (event->sent_ns < client->asked_ns || (!same && !newer)) {
+    bool older = history_value_equal(&client->older, &event->value);
+    if (event->sent_ns < client->asked_ns || older || (!same && !newer)) {
         return; /* of an acquire, or an attempt, before: it was long under way */
     }
     if (!same) {
@@ -331,6 +335,8 @@ static void conduct_acquire(struct conduct *conduct, const struct ledger *ledger
     if (event->type == HISTORY_INVOKE) {
         *client = (struct conduct_client){.process = event->process,
                                           .asked = true,
+                                          .heard = client->heard,
+                                          .older = client->heard,
                                           .asked_ns = ledger->now_ns,
                                           .asked_index = event->index};
         return;

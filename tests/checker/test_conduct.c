@@ -109,6 +109,15 @@ Test(conduct, late_commands_of_older_attempts_are_no_attempts)
                       REFUSES(125, 1, "x", 120) REFUSES(126, 1, "d", 124) REFUSE(400, 1));
 }
 
+/* A majority had refused it before it reached the third node, and the next acquire was asked. */
+Test(conduct, last_attempt_of_an_older_acquire_is_none_of_this_one)
+{
+#define OLDER SAYS ASK(1, 1) REFUSES(2, 1, "c", 1) REFUSES(2, 2, "c", 1) REFUSE(90, 1) ASK(91, 1)
+    assert_passes(OLDER REFUSES(92, 3, "c", 92) REFUSED3(94, "d", 93) REFUSE(300, 1));
+    assert_verdict(judge_lines("conduct", OLDER REFUSES(92, 3, "x", 92) REFUSES(94, 1, "d", 93)),
+                   VERDICT_FAIL);
+}
+
 Test(conduct, extensions_are_as_many_as_it_says)
 {
 #define TWICE_EXTENDED HOLDS EXTEND(100, 1) DONE(102, 1, 1088) EXTEND(200, 1) DONE(202, 1, 1188)

@@ -84,8 +84,22 @@ static inline bool plain_asks_node(const struct history_event *e)
     return !plain_frees(e) && (plain_key(e, HISTORY_KEY_SET) || plain_key(e, HISTORY_KEY_REFUSED));
 }
 
+/* What a client had asked a node for last before its ask; NULL if nothing. */
+static inline const struct history_value *plain_asked_last(const struct plain_history *h,
+                                                           size_t ask)
+{
+    for (size_t i = ask; i-- > 0;) {
+        const struct history_event *e = &h->events[i];
+        if (e->process == h->events[ask].process && plain_asks_node(e) && plain_told_well(h, i)) {
+            return &e->value;
+        }
+    }
+    return NULL;
+}
+
 /* The attempts of the acquire that was asked at `ask`, as they were seen until event `last`: each
- * has a value of its own, and was sent later than the one before. */
+ * has a value of its own, that no acquire before had asked for last, and was sent later than the
+ * one before. */
 struct plain_attempts {
     int count;
     size_t begins[PLAIN_SPANS_MAX];   /* the first event of each */
@@ -98,12 +112,14 @@ struct plain_attempts {
 static inline void plain_all_attempts(const struct plain_history *h, size_t ask, size_t last,
                                       struct plain_attempts *tries)
 {
+    const struct history_value *older = plain_asked_last(h, ask);
     tries->count = 0;
     tries->room = false;
     for (size_t i = ask; i <= last; i++) {
         const struct history_event *e = &h->events[i];
         if (e->process != h->events[ask].process || !plain_asks_node(e) || !plain_told_well(h, i) ||
-            e->sent_ns < h->events[ask].time_ns || tries->count == PLAIN_SPANS_MAX) {
+            e->sent_ns < h->events[ask].time_ns || tries->count == PLAIN_SPANS_MAX ||
+            (older != NULL && plain_same(older, &e->value))) {
             continue;
         }
         int newest = tries->count - 1;
