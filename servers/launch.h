@@ -36,6 +36,7 @@ struct server_process {
     uint32_t starts;   /* how often it was started */
     int64_t ttl_ns;    /* that clients ask for; 0: nobody says it */
     bool power_cut;    /* its power will be cut: what it answers must be synced */
+    bool clock_moves;  /* its wall clock will be moved, and is looked at */
     bool exposed;      /* it listens beyond loopback */
     bool followed;     /* a server of its kind will take its place: it can be followed */
     bool follows;      /* ... that is this one: it listens to who is `at` */
@@ -169,6 +170,9 @@ struct server_launch {
     /* Why the clocks of its nodes cannot be moved, or their power not be cut, where that is so; or
      * NULL. */
     const char *untouched;
+
+    /* Why its wall clock can be moved, and the rate of its clocks not; NULL: it can. */
+    const char *wall_only;
 
     /* It takes the orders of refuse_writes, evict, script_flush and failover, which are Redis'
      * words yet (harness/real/run/). */

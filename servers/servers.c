@@ -104,6 +104,7 @@ bool server_launch_has(const struct server_launch *launch, enum fault_kind fault
                  fault == FAULT_SCRIPT_FLUSH ||
                  (fault == FAULT_FAILOVER && launch->replica == NULL);
     return !(clock && launch->clock_offset == NULL) &&
+           !(fault == FAULT_CLOCK_RATE && launch->wall_only != NULL) &&
            !(fault == FAULT_POWER_LOSS && launch->growing_file == NULL &&
              launch->log_folder == NULL) &&
            !(order && !launch->orders);
@@ -113,7 +114,9 @@ void server_launch_explain(const struct server_launch *launch, enum fault_kind f
                            struct text *why)
 {
     bool time_or_power = fault_is(fault, FAULT_OF_CLOCK) || fault == FAULT_POWER_LOSS;
-    if (time_or_power && launch->untouched != NULL) {
+    if (fault == FAULT_CLOCK_RATE && launch->wall_only != NULL) {
+        text_add(why, ": %s", launch->wall_only);
+    } else if (time_or_power && launch->untouched != NULL) {
         text_add(why, ": %s", launch->untouched);
     }
 }

@@ -28,11 +28,7 @@ static void connect_print(struct jute_writer *writer, int64_t session)
 {
     static const char password[JUTE_PASSWORD_BYTES];
     jute_begin(writer, bytes, sizeof bytes);
-    jute_add_number(writer, 0, 4);
-    jute_add_number(writer, 0, 8);
-    jute_add_number(writer, 3000, 4);
-    jute_add_number(writer, session, 8);
-    jute_add_text(writer, password, sizeof password);
+    jute_add_connect(writer, 0, 3000, session, password);
     jute_end(writer);
 }
 

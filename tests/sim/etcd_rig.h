@@ -181,7 +181,7 @@ static inline void rig_open(struct rig *rig, uint32_t node_count)
 {
     memset(rig, 0, sizeof *rig);
     rig->fd = -1;
-    members_open(&rig->members, SERVER_KIND_etcd, node_count, 0);
+    members_open(&rig->members, SERVER_KIND_etcd, node_count, 0, false);
     members_start(&rig->members, (UINT64_C(1) << node_count) - 1);
     rig_connect(rig, 0);
     rig_model_init(rig);

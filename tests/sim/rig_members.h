@@ -32,9 +32,9 @@ static inline void rig_nap(int64_t ns)
     (void)nanosleep(&time, NULL);
 }
 
-/* Nothing runs yet. */
+/* Nothing runs yet; their clocks will be `moved`. */
 static inline void members_open(struct members *members, uint8_t kind, uint32_t count,
-                                int64_t ttl_ns)
+                                int64_t ttl_ns, bool moved)
 {
     members->count = count;
     place_make(&members->place);
@@ -43,6 +43,7 @@ static inline void members_open(struct members *members, uint8_t kind, uint32_t 
                                        .index = (int32_t)i,
                                        .node_count = (int32_t)count,
                                        .ttl_ns = ttl_ns,
+                                       .fake_clock = moved,
                                        .run_directory = members->place.path};
         struct node *node = &members->nodes[i];
         RIG_MUST(node_init(node, &options, &why));

@@ -350,12 +350,7 @@ static inline bool client_connect(struct client *client, struct address address,
     client->zxid = 0;
     cr_assert_geq(client->fd, 0);
     client_begin(client, &writer);
-    jute_add_number(&writer, 0, 4);
-    jute_add_number(&writer, 0, 8);
-    jute_add_number(&writer, ttl_ms, 4);
-    jute_add_number(&writer, client->session, 8);
-    jute_add_text(&writer, client->password, JUTE_PASSWORD_BYTES);
-    jute_add_number(&writer, false, 1);
+    jute_add_connect(&writer, 0, ttl_ms, client->session, client->password);
     client_end(client, &writer);
     client_write(client);
     while (jute_cut(client->in, client->in_bytes, &jute) != WIRE_CUT_MESSAGE) {

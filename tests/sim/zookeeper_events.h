@@ -3,6 +3,7 @@
 #ifndef TESTS_SIM_ZOOKEEPER_EVENTS_H
 #define TESTS_SIM_ZOOKEEPER_EVENTS_H
 
+#include "servers/zookeeper/real/member.h"
 #include "tests/sim/zookeeper_rig.h"
 
 /* ---- all at once ----------------------------------------------------------------------------- */
@@ -310,17 +311,21 @@ static inline void rig_move(struct rig *rig, uint32_t of, int64_t place)
 
 static inline bool rig_leads(struct rig *rig, uint32_t node)
 {
-    char answer[4096] = "";
-    size_t bytes = 0;
-    ssize_t got;
-    int fd = address_connect(rig->members.nodes[node].server.address);
-    cr_assert_geq(fd, 0);
-    cr_assert_eq(send(fd, "srvr", 4, MSG_NOSIGNAL), 4);
-    while ((got = recv(fd, answer + bytes, sizeof answer - 1 - bytes, 0)) > 0) {
-        bytes += (size_t)got;
-    }
-    (void)close(fd);
+    char answer[ZOOKEEPER_ANSWER_BYTES];
+    zookeeper_ask(&rig->members.nodes[node].server, "srvr", answer);
     return strstr(answer, "Mode: leader") != NULL;
+}
+
+/* What is counted in ticks goes by no clock that can be set: the model has none. */
+static inline void rig_jump(struct rig *rig, uint32_t node, int64_t jump_ns)
+{
+    int64_t offset_ns[2];
+    struct node *member = &rig->members.nodes[node];
+    RIG_MUST(node_clock_offset(member, &offset_ns[0], &why));
+    node_clock_set(member, jump_ns, CLOCK_PAGE_PPM);
+    RIG_MUST(node_clock_offset(member, &offset_ns[1], &why));
+    int64_t off_ns = offset_ns[1] - offset_ns[0] - jump_ns;
+    cr_assert(off_ns > -NS_PER_S && off_ns < NS_PER_S, "its clock does not jump");
 }
 
 /* The members that run serve. */
@@ -458,7 +463,7 @@ static inline void rig_open(struct rig *rig)
     struct rig_step parent = {.kind = CLIENT_PARENT};
     memset(rig, 0, sizeof *rig);
     rig->sure_until_ns = INT64_MAX;
-    members_open(&rig->members, SERVER_KIND_zookeeper, RIG_NODES_MAX, RIG_TTL_MS * NS_PER_MS);
+    members_open(&rig->members, SERVER_KIND_zookeeper, RIG_NODES_MAX, RIG_TTL_MS * NS_PER_MS, true);
     members_start(&rig->members, 6);
     members_start(&rig->members, 1);
     rig_model_init(rig);

@@ -109,6 +109,7 @@ static void node_show(struct node *node)
         .consensus = node->options.consensus,
         .ttl_ns = node->options.ttl_ns,
         .power_cut = node->options.track_fsync,
+        .clock_moves = node->options.fake_clock,
         .exposed = node->options.ip != 0,
         .followed = node->options.followed,
         .follows = node->options.replica,

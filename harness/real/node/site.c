@@ -205,6 +205,7 @@ struct result site_clock_set(struct site *site, int64_t jump_ns, int64_t rate_pp
 struct result site_clock_offset(struct site *site, int64_t *offset_ns, struct text *why)
 {
     ASSERT(site->state == NODE_UP);
+    site->server.log_path = site->log_path; /* it may have been moved since */
     TRY(site->launch->clock_offset(&site->server, offset_ns, why));
     *offset_ns -= site->wall_ahead_ns;
     return RESULT_OK;

@@ -72,6 +72,17 @@ void jute_add_text(struct jute_writer *writer, const char *text, uint32_t bytes)
     writer->bytes += bytes;
 }
 
+void jute_add_connect(struct jute_writer *writer, int64_t zxid, int64_t ttl_ms, int64_t session,
+                      const char password[JUTE_PASSWORD_BYTES])
+{
+    jute_add_number(writer, 0, 4); /* of the protocol */
+    jute_add_number(writer, zxid, 8);
+    jute_add_number(writer, ttl_ms, 4);
+    jute_add_number(writer, session, 8);
+    jute_add_text(writer, password, JUTE_PASSWORD_BYTES);
+    jute_add_number(writer, false, 1); /* a member that only reads will not do */
+}
+
 void jute_begin(struct jute_writer *writer, char *memory, uint32_t bytes_max)
 {
     *writer = (struct jute_writer){.memory = memory, .bytes_max = bytes_max};

@@ -55,6 +55,10 @@ struct jute_writer {
 
 void jute_add_number(struct jute_writer *writer, int64_t number, uint32_t bytes);
 void jute_add_text(struct jute_writer *writer, const char *text, uint32_t bytes);
+/* What a client says first: the newest zxid that it has seen, and its session; 0: one is to begin.
+ */
+void jute_add_connect(struct jute_writer *writer, int64_t zxid, int64_t ttl_ms, int64_t session,
+                      const char password[JUTE_PASSWORD_BYTES]);
 /* Its length, which is known last, stands first. */
 void jute_begin(struct jute_writer *writer, char *memory, uint32_t bytes_max);
 void jute_end(struct jute_writer *writer);

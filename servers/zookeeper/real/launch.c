@@ -1,5 +1,6 @@
 /* launch.c: members of a ZooKeeper ensemble as processes. */
 #include "servers/zookeeper/real/jute.h"
+#include "servers/zookeeper/real/member.h"
 #include "servers/zookeeper/real/real.h"
 
 #include "base/duration.h"
@@ -136,7 +137,7 @@ static void settings_print(const struct server_process *process, FILE *file)
                   "clientPort=%u\n"
                   "clientPortAddress=%s\n"
                   "admin.enableServer=false\n" /* a port of its own */
-                  "4lw.commands.whitelist=srvr,cons\n"
+                  "4lw.commands.whitelist=srvr\n"
                   "maxClientCnxns=0\n",
                   (long long)tick, (int)(INIT_MS / tick) + 1, ZOOKEEPER_SYNC_TICKS,
                   process->directory, process->address.port, ip.data);
@@ -190,12 +191,22 @@ static void zookeeper_words(const struct server_process *process, struct server_
         "-Dzookeeper.fastleader.maxNotificationInterval=400", /* not ever more seldom: to 60 s */
         "-Dzookeeper.nio.sessionlessCnxnTimeout=86400000",    /* one that is idle is a link, too */
     };
+    /* member.c looks at its clock. */
+    static const char *const dated[] = {
+        "-Duser.timezone=UTC",
+        "-Dorg.slf4j.simpleLogger.showDateTime=true",
+        "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSS",
+        "-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.ZooKeeperServer=info",
+    };
     char archive[SERVER_PATH_BYTES + 32];
     for (size_t i = 0; i < sizeof machine / sizeof machine[0]; i++) {
         server_word(words, "%s", machine[i]);
     }
     /* A kill loses nothing that was written. */
     server_word(words, "-Dzookeeper.forceSync=%s", process->power_cut ? "yes" : "no");
+    for (size_t i = 0; process->clock_moves && i < sizeof dated / sizeof dated[0]; i++) {
+        server_word(words, "%s", dated[i]);
+    }
     (void)snprintf(archive, sizeof archive, "%.500s/classes.jsa", process->directory);
     if (access(archive, R_OK) == 0) {
         server_word(words, "-XX:SharedArchiveFile=%s", archive);
@@ -237,35 +248,6 @@ static bool zookeeper_alive(struct server_process *process)
         hang_up(process);
     }
     return serves;
-}
-
-/* "Zookeeper version: 3.8.0-..., built on ..." */
-static struct result zookeeper_version(struct server_process *process, struct text *name,
-                                       struct text *why)
-{
-    static const char said[] = "version: ";
-    char answer[ANSWER_BYTES] = "";
-    size_t bytes = 0;
-    struct timeval patience = {.tv_sec = 5};
-    int fd = address_connect(process->address);
-    ssize_t got = fd >= 0 && send(fd, "srvr", 4, MSG_NOSIGNAL) == 4 ? 1 : 0;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    while (got > 0 && bytes < sizeof answer - 1) {
-        got = recv(fd, answer + bytes, sizeof answer - 1 - bytes, 0);
-        bytes += got > 0 ? (size_t)got : 0;
-    }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    answer[bytes] = '\0';
-    const char *version = strstr(answer, said);
-    if (version == NULL) {
-        text_add(why, "node %u does not say its version", process->index + 1);
-        return result_error(ERROR_ENVIRONMENT);
-    }
-    version += strlen(said);
-    text_add(name, "zookeeper %.*s", (int)strcspn(version, "-,\n"), version);
-    return RESULT_OK;
 }
 
 /* ---- who speaks ------------------------------------------------------------------------------ */
@@ -328,10 +310,15 @@ const struct server_launch zookeeper_launch = {
     .lacks = libzookeeper_lacks,
     .durable = true,
     .weight = 4, /* a Java machine for each member */
+    .untouched = "its log is written into a file that was made long before, by calls that no "
+                 "preload follows; crash is possible, which loses nothing that was answered",
+    .wall_only = "its sessions go by the monotonic clock, which no preload moves, as a Java "
+                 "machine waits by it; clock_jump is possible",
     .peers = &peers,
     .furnish = zookeeper_furnish,
     .prepare = zookeeper_prepare,
     .words = zookeeper_words,
     .alive = zookeeper_alive,
+    .clock_offset = zookeeper_clock_offset,
     .version = zookeeper_version,
 };
