@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/duration.h"
-#include "base/monotonic.h"
+#include "base/machine_clock.h"
 #include "checker/judge.h"
 #include "checker/linear/file.h"
 #include "cli/options.h"

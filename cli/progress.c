@@ -2,7 +2,7 @@
 #include "cli/progress.h"
 
 #include "base/duration.h"
-#include "base/monotonic.h"
+#include "base/machine_clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "base/foreign.h"
-#include "base/monotonic.h"
+#include "base/machine_clock.h"
 #include "cli/again.h"
 #include "cli/command.h"
 #include "cli/files.h"

@@ -2,7 +2,7 @@
 #include "cli/run_options.h"
 
 #include "base/duration.h"
-#include "base/monotonic.h"
+#include "base/machine_clock.h"
 #include "cli/options.h"
 #include "cli/results.h"
 #include "cli/seed.h"

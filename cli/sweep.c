@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "base/duration.h"
 #include "base/foreign.h"
-#include "base/monotonic.h"
+#include "base/machine_clock.h"
 #include "lockcore/algorithms.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "base/duration.h"
-#include "base/monotonic.h"
+#include "base/machine_clock.h"
 #include "lockcore/algorithms.h"
 #include "lockcore/drivers/loop.h"
 #include "lockcore/drivers/wakes.h"

@@ -2,6 +2,7 @@
 #include "harness/real/agent/agent_inner.h"
 
 #include "base/assert.h"
+#include "base/machine_clock.h"
 #include "base/version.h"
 #include "harness/real/process/guard.h"
 #include "harness/real/process/loop.h"
@@ -88,9 +89,7 @@ static struct result order_prepare(struct agent *agent, const struct order *orde
 
 static struct result order_time(struct text *answer)
 {
-    struct timespec wall;
-    ASSERT(clock_gettime(CLOCK_REALTIME, &wall) == 0);
-    text_add(answer, "%" PRId64 " %" PRId64, loop_now_ns(), wall.tv_sec * NS_PER_S + wall.tv_nsec);
+    text_add(answer, "%" PRId64 " %" PRId64, loop_now_ns(), realtime_ns());
     return RESULT_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/foreign.h"
+#include "base/machine_clock.h"
 #include "harness/real/process/loop.h"
 
 #include <errno.h>
@@ -267,17 +268,15 @@ struct result remote_measure(struct remote *remote, struct text *why)
     struct order order = {.kind = ORDER_TIME};
     int64_t until_ns = loop_now_ns() + REMOTE_LOOK_MS * NS_PER_MS;
     for (int i = 0; i < REMOTE_LOOKS && (i == 0 || loop_now_ns() < until_ns); i++) {
-        struct timespec wall;
         int64_t told[2];
         int64_t before_ns = loop_now_ns();
-        ASSERT(clock_gettime(CLOCK_REALTIME, &wall) == 0);
+        int64_t wall_ns = realtime_ns();
         TRY(remote_ask(remote, &order, why));
         int64_t trip_ns = loop_now_ns() - before_ns;
         if (!order_numbers(remote->answer, remote->answer_bytes, told, 2)) {
             return remote_lose(remote, why, "does not tell its time");
         }
         if (trip_ns / 2 < remote->clock.bound_ns) {
-            int64_t wall_ns = wall.tv_sec * NS_PER_S + wall.tv_nsec;
             remote->clock.bound_ns = trip_ns / 2;
             remote->clock.ahead_ns = told[0] - (before_ns + trip_ns / 2);
             remote->clock.wall_ahead_ns = told[1] - (wall_ns + trip_ns / 2);

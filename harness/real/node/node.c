@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "base/machine_clock.h"
 #include "harness/real/node/shims.h"
 #include "harness/real/process/loop.h"
 #include "harness/real/process/process.h"
@@ -400,17 +401,10 @@ void node_thaw(struct node *node)
     node->state = NODE_UP;
 }
 
-static int64_t node_machine_wall_ns(void)
-{
-    struct timespec now;
-    ASSERT(clock_gettime(CLOCK_REALTIME, &now) == 0);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 void node_clock_set(struct node *node, int64_t jump_ns, int64_t rate_ppm)
 {
     ASSERT(node->clock != NULL);
-    clock_page_set(node->clock, node_machine_wall_ns(), jump_ns, rate_ppm);
+    clock_page_set(node->clock, realtime_ns(), jump_ns, rate_ppm);
 }
 
 struct result node_clock_offset(struct node *node, int64_t *offset_ns, struct text *why)

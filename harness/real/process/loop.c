@@ -2,7 +2,7 @@
 #include "harness/real/process/loop.h"
 
 #include "base/assert.h"
-#include "base/monotonic.h"
+#include "base/machine_clock.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/assert.h"
+#include "base/machine_clock.h"
 #include "harness/real/process/loop.h"
 #include "harness/real/process/process.h"
 #include "lockcore/drivers/links.h"
@@ -120,16 +121,9 @@ static int64_t client_process_now(struct client_process *process)
     return clock_page_shown(&process->control->monotonic, loop_now_ns());
 }
 
-static int64_t client_process_machine_wall(void)
-{
-    struct timespec now;
-    ASSERT(clock_gettime(CLOCK_REALTIME, &now) == 0);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static int64_t client_process_wall(struct client_process *process)
 {
-    return clock_page_shown(&process->control->wall, client_process_machine_wall());
+    return clock_page_shown(&process->control->wall, realtime_ns());
 }
 
 /*
@@ -201,7 +195,7 @@ static bool client_process_hear(struct client_process *process,
         struct client_message told = {.type = CLIENT_MESSAGE_CLOCK_SEEN};
         told.point = message->point;
         int64_t now_ns = loop_now_ns();
-        int64_t wall_ns = client_process_machine_wall();
+        int64_t wall_ns = realtime_ns();
         told.u.seen.monotonic_ns = clock_page_shown(&process->control->monotonic, now_ns) - now_ns;
         told.u.seen.wall_ns = clock_page_shown(&process->control->wall, wall_ns) - wall_ns;
         client_process_tell(&told);

@@ -2,6 +2,7 @@
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
+#include "base/machine_clock.h"
 #include "harness/real/node/shims.h"
 
 #include <errno.h>
@@ -99,13 +100,6 @@ static bool clock_is_followed(int pid, const char *path)
     return follows;
 }
 
-static int64_t clock_wall_ns(void)
-{
-    struct timespec now;
-    ASSERT(clock_gettime(CLOCK_REALTIME, &now) == 0);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static void clock_fail(struct run *run, int32_t client, const char *why)
 {
     char memory[WHY_BYTES];
@@ -120,7 +114,7 @@ static void clock_move(struct run *run, int32_t client, int64_t jump_ns, int64_t
     struct run_adapter_clock *clock = &run->clients[client].adapter_clock;
     char memory[WHY_BYTES];
     struct text text = text_over(memory, sizeof memory);
-    clock_page_set(clock->page, clock_wall_ns(), jump_ns, rate_ppm);
+    clock_page_set(clock->page, realtime_ns(), jump_ns, rate_ppm);
     if (clock->vdso.pid > 0) {
         struct clock line = clock_page_read(clock->page);
         struct result set = vdso_set(&clock->vdso, &line, &text);
@@ -143,7 +137,7 @@ struct clock_look {
 static struct clock_look clock_look(const struct run_adapter_clock *clock,
                                     const struct adapter_clocks *said)
 {
-    int64_t ahead_ns = clock_wall_ns() - loop_now_ns();
+    int64_t ahead_ns = realtime_ns() - loop_now_ns();
     int64_t asked_ns = said->asked_ns + ahead_ns;
     int64_t heard_ns = said->heard_ns + ahead_ns;
     int64_t slack_ns = CLOCK_ROUNDING_MS * NS_PER_MS;
@@ -278,7 +272,7 @@ void run_adapter_clock(struct run *run, int32_t client, uint32_t fault, int64_t 
     }
     bool ends = jump_ns == 0 && rate_ppm == CLOCK_PAGE_PPM;
     int64_t since_ns = loop_now_ns();
-    int64_t wall_ns = clock_wall_ns();
+    int64_t wall_ns = realtime_ns();
     ASSERT(clock->page != NULL);
     int64_t off_ns = clock_page_shown(clock->page, wall_ns) - wall_ns;
     if (ends && clock->state == CLOCK_ASKED && clock->fault == (int32_t)fault) {

@@ -2,6 +2,7 @@
 #include "harness/real/run/run.h"
 
 #include "base/assert.h"
+#include "base/machine_clock.h"
 #include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 
@@ -11,13 +12,6 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-static int64_t run_wall_ns(void)
-{
-    struct timespec now;
-    ASSERT(clock_gettime(CLOCK_REALTIME, &now) == 0);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
 
 /* ---- what clients report -------------------------------------------------------------------- */
 
@@ -392,7 +386,7 @@ void run_client_clock(struct run *run, int32_t client, uint32_t fault, int64_t j
     if (target->state == RUN_CLIENT_GONE) {
         return;
     }
-    clock_page_set(&control->wall, run_wall_ns(), jump_ns, rate_ppm);
+    clock_page_set(&control->wall, realtime_ns(), jump_ns, rate_ppm);
     if (clock_page_rate_ppm(&control->monotonic) != rate_ppm) {
         clock_page_set(&control->monotonic, loop_now_ns(), 0, rate_ppm);
         run_leases_move(run, client);

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "base/duration.h"
+#include "base/machine_clock.h"
 #include "lockcore/drivers/links.h"
 #include "lockcore/hazelcast/hazelcast.h"
 
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CONNECT_PATIENCE_NS (1500 * NS_PER_MS)
@@ -36,13 +36,6 @@ struct connection {
     char out[CONNECT_BYTES_MAX];
     char in[CONNECT_BYTES_MAX];
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    ASSERT(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
 
 static int socket_begin(const struct lock_address *address)
 {
@@ -118,7 +111,7 @@ static bool connection_add(void *of, const struct lock_request *request)
         return false;
     }
     int64_t wait_ns = command->kind == HAZELCAST_TRY_LOCK ? command->ttl_ms * NS_PER_MS : 0;
-    connection->since_ns = connection->owed == 0 ? now_ns() : connection->since_ns;
+    connection->since_ns = connection->owed == 0 ? monotonic_ns() : connection->since_ns;
     connection->wait_ns =
         connection->owed == 0 || wait_ns > connection->wait_ns ? wait_ns : connection->wait_ns;
     connection->owed++;
@@ -169,7 +162,7 @@ static enum connection_next connection_next_of(void *of, const struct lock_comma
         return CONNECTION_GARBAGE;
     }
     connection->owed--;
-    connection->since_ns = now_ns();
+    connection->since_ns = monotonic_ns();
     return CONNECTION_REPLY;
 }
 
@@ -189,7 +182,7 @@ static bool connection_tend(void *of)
 {
     const struct connection *connection = of;
     return connection->owed == 0 ||
-           now_ns() - connection->since_ns < connection->wait_ns + CONNECT_PATIENCE_NS;
+           monotonic_ns() - connection->since_ns < connection->wait_ns + CONNECT_PATIENCE_NS;
 }
 
 const struct connection_kind hazelcast_connection = {

@@ -2,6 +2,7 @@
 #include "servers/hazelcast/real/real.h"
 
 #include "base/duration.h"
+#include "base/machine_clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -140,20 +141,13 @@ static struct result member_ask(struct server_process *process, const char *line
     return RESULT_OK;
 }
 
-static int64_t wall_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static struct result member_clock_offset(struct server_process *process, int64_t *offset_ns,
                                          struct text *why)
 {
     char answer[MEMBER_ANSWER_BYTES];
-    int64_t before_ns = wall_ns();
+    int64_t before_ns = realtime_ns();
     TRY(member_ask(process, "clock\n", answer, why));
-    int64_t middle_ns = before_ns + (wall_ns() - before_ns) / 2;
+    int64_t middle_ns = before_ns + (realtime_ns() - before_ns) / 2;
     *offset_ns = strtoll(answer + 1, NULL, 10) * NS_PER_MS - middle_ns;
     return RESULT_OK;
 }

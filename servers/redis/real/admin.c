@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "base/machine_clock.h"
 #include "servers/redis/real/password.h"
 #include "servers/redis/real/secure.h"
 
@@ -192,22 +193,15 @@ bool admin_look(struct admin *admin, struct address address)
     return fine;
 }
 
-static int64_t admin_wall_ns(void)
-{
-    struct timespec now;
-    ASSERT(clock_gettime(CLOCK_REALTIME, &now) == 0);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 struct result admin_clock_offset(struct admin *admin, struct address address, int64_t *offset_ns,
                                  struct text *why)
 {
     int64_t best_ns = INT64_MAX;
     for (int i = 0; i < ADMIN_CLOCK_LOOKS && best_ns > ADMIN_CLOCK_QUICK_US * NS_PER_US; i++) {
         struct admin_reply reply;
-        int64_t before_ns = admin_wall_ns();
+        int64_t before_ns = realtime_ns();
         TRY(admin_ask(admin, address, (const char *[]){"TIME", NULL}, &reply, why));
-        int64_t took_ns = admin_wall_ns() - before_ns;
+        int64_t took_ns = realtime_ns() - before_ns;
         if (reply.type != '*' || reply.count != 2) {
             text_add(why, "it does not tell its time");
             return result_error(ERROR_ENVIRONMENT);

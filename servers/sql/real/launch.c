@@ -1,5 +1,6 @@
 /* launch.c: PostgreSQL servers as processes. */
 #include "base/assert.h"
+#include "base/machine_clock.h"
 #include "servers/sql/real/admin.h"
 #include "servers/sql/real/pooler.h"
 #include "servers/sql/real/real.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Debian keeps each version's programs in a folder of its own, off the PATH. */
@@ -229,22 +229,15 @@ static void sql_shut_down(struct server_process *process)
     }
 }
 
-static int64_t wall_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static struct result sql_clock_offset(struct server_process *process, int64_t *offset_ns,
                                       struct text *why)
 {
     char memory[64];
     struct text answer = text_over(memory, sizeof memory);
-    int64_t before_ns = wall_ns();
+    int64_t before_ns = realtime_ns();
     TRY(admin_query(process, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
                     &answer, why));
-    int64_t middle_ns = before_ns + (wall_ns() - before_ns) / 2;
+    int64_t middle_ns = before_ns + (realtime_ns() - before_ns) / 2;
     *offset_ns = strtoll(answer.data, NULL, 10) * 1000 - middle_ns;
     return RESULT_OK;
 }

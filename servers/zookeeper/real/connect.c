@@ -22,7 +22,7 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "base/duration.h"
-#include "base/monotonic.h"
+#include "base/machine_clock.h"
 #include "lockcore/drivers/links.h"
 
 #include <arpa/inet.h>

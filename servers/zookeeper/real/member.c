@@ -4,6 +4,7 @@
 #include "servers/zookeeper/real/jute.h"
 
 #include "base/duration.h"
+#include "base/machine_clock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,13 +62,6 @@ struct result zookeeper_version(struct server_process *process, struct text *nam
 
 /* ---- its clock ------------------------------------------------------------------------------- */
 
-static int64_t wall_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 /* "It has seen zxid ...": no member has a session for who has seen more than there is. */
 static bool refusal_ask(int fd)
 {
@@ -115,9 +109,9 @@ struct result zookeeper_clock_offset(struct server_process *process, int64_t *of
     int64_t rest_ms = 0;
     int fd = member_connect(process);
     (void)stat(process->log_path, &log);
-    int64_t before_ns = wall_ns();
+    int64_t before_ns = realtime_ns();
     bool refused = fd >= 0 && refusal_ask(fd);
-    int64_t after_ns = wall_ns();
+    int64_t after_ns = realtime_ns();
     if (fd >= 0) {
         (void)close(fd);
     }
