@@ -392,7 +392,8 @@ struct history_header {
     char sites[HISTORY_SITES_BYTES]; /* nodes on other machines: where, and their clocks */
     int64_t clock_bound_ns; /* what is not known of those clocks; 0: nodes are where we are */
     char unwatched[HISTORY_WHY_BYTES]; /* why no node told what became of its keys; "": they did */
-    bool fence_check;                  /* the guarded store refuses older fences */
+    bool tapped;      /* nodes were listened to, and tell all that became of their keys */
+    bool fence_check; /* the guarded store refuses older fences */
     bool value_check; /* the guarded store refuses other values than the last claimed */
     bool fenced;      /* grants carry fences */
 };

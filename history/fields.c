@@ -205,6 +205,10 @@ const struct history_field history_header_fields[] = {
      HEADER(clock_bound_ns)},
     {"unwatched", FIELD_NAME,
      .doc = "why no node told what became of its keys; empty where they did", NAME(unwatched)},
+    {"tapped", FIELD_BOOL,
+     .doc = "nodes were listened to from the first command to the last, and told all that became "
+            "of their keys: a grant of which they tell nothing has none",
+     HEADER(tapped)},
     {"note", FIELD_NOTE, .doc = "for people", .need = FIELD_OPTIONAL},
 };
 const size_t history_header_field_count = COUNT(history_header_fields);

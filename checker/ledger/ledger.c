@@ -35,15 +35,6 @@ uint32_t ledger_fault_count(const struct history_header *header)
     return header->fault_count > 0 ? (uint32_t)header->fault_count : LEDGER_FAULTS;
 }
 
-/* Were the servers listened to, from the first command to the last? Other kinds of them tell what
- * became of keys as far as it concerns our own locks only. */
-static bool header_tells(const struct history_header *header)
-{
-    static const char redis[] = "redis ";
-    return header->node_count > 0 && header->unwatched[0] == '\0' &&
-           strncmp(header->server, redis, sizeof redis - 1) == 0;
-}
-
 /* Set every count and offset of `layout`; gives the bytes of the whole. */
 static size_t ledger_layout(const struct history_header *header, struct ledger *layout)
 {
@@ -63,8 +54,8 @@ static size_t ledger_layout(const struct history_header *header, struct ledger *
         .resource_count = ledger_resource_count(header),
         .fault_count = ledger_fault_count(header),
         .processes_counted = header->client_count > 0,
-        .has_nodes = header_tells(header),
-        .tells = header_tells(header),
+        .has_nodes = header->tapped,
+        .tapped = header->tapped,
         .promises = header->promises_validity,
         .endless = header->endless,
         .ttl_ns = header->ttl_ns,

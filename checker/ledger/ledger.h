@@ -221,7 +221,7 @@ struct ledger {
     bool processes_counted; /* slot = process */
     bool overflow;
     bool has_nodes;   /* a node event was seen, or would have been */
-    bool tells;       /* nodes were listened to: a grant of which they tell nothing has no keys */
+    bool tapped;      /* the header says so: a grant of which no node tells anything has no keys */
     bool has_notices; /* a loss notice was seen */
     bool promises;    /* the header says so */
     bool endless;     /* ... the same */

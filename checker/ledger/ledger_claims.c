@@ -90,7 +90,7 @@ bool ledger_same_owner(const struct ledger *ledger, int32_t one, int32_t other)
 bool ledger_watched(const struct ledger *ledger, const struct ledger_claim *claim)
 {
     return ledger->node_count > 0 && ledger->has_nodes &&
-           (ledger->tells || claim->set != 0 ||
+           (ledger->tapped || claim->set != 0 ||
             ledger_resource_at(ledger, claim->resource)->keys_seen);
 }
 

@@ -175,6 +175,17 @@ def bounded_waits_are_known(picklock):
     return check("a bounded wait is one, a refusal at once is none", holds, found)
 
 
+def who_asks_nobody_is_blamed(picklock):
+    """Servers that were listened to tell that they were not asked: no key stands for the grant."""
+    adapter = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'watchdog.py')}"
+    found = {}
+    for bugs in ("", " --bug asks-nobody"):
+        code, runs, told = run(picklock, os.path.join("..", "library", "one-contention"), adapter + bugs)
+        found[bugs] = {name: one.get("blame") for name, one in runs[0]["checks"].items() if one["verdict"] == "fail"}
+    holds = found[""] == {} and found[" --bug asks-nobody"].get("result_truth") == "library"
+    return check("a lock that asks no server is blamed", holds, found)
+
+
 PLANTED = "python3 " + os.path.join(TOP, "tests", "adapters", "planted.py")
 DEBATE = {
     "pause-after-granted": PLANTED,
@@ -328,6 +339,7 @@ def main():
         debate_works(picklock, times // 4 or 1),
         stopped_run_blames_nobody(picklock),
         deaf_server_is_unknown(picklock),
+        who_asks_nobody_is_blamed(picklock),
         page_tells(picklock),
         bounded_waits_are_known(picklock),
         threads_are_told_apart(picklock),

@@ -50,6 +50,8 @@ class Watchdog:
                 self.loop.sleep((self.delay_ms + random.random() * self.jitter_ms) / 1000)
             value = "locked" if bug("value-constant") else os.urandom(20).hex()
             held, asked = Held(resource, value, ttl / 1000), time.monotonic()
+            if bug("asks-nobody"):
+                return self.granted(held, asked)
             reply = self.ask(held, ttl)
             spent = time.monotonic() >= asked + held.ttl_s and not bug("grant-not-looked-at-again")
             if reply.reply == "OK" and spent:

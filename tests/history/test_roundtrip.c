@@ -181,6 +181,7 @@ static const struct history_header full_header = {
     .sites = "node 1 at n1:7700",
     .clock_bound_ns = 57000,
     .unwatched = "node 1 refuses \"MONITOR\"",
+    .tapped = true,
     .value_check = true,
 };
 

@@ -206,6 +206,9 @@ int64_t keys_heard_ns(const struct keys *keys, int32_t node);
 /* Why nodes are not watched: a sentence; "": they are. */
 const char *keys_unwatched(const struct keys *keys);
 
+/* All of them were listened to, and would have told of every key. */
+bool keys_tapped(const struct keys *keys);
+
 /* A node that stood still goes on: a leader of sessions may do now what it would have done then. */
 void keys_resumed(struct keys *keys);
 

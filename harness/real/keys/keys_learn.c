@@ -43,6 +43,11 @@ const char *keys_unwatched(const struct keys *keys)
     return keys->unwatched;
 }
 
+bool keys_tapped(const struct keys *keys)
+{
+    return keys_kind_tells(keys) && keys->unwatched[0] == '\0';
+}
+
 /* ---- binding --------------------------------------------------------------------------------- */
 
 static void name_bind(struct keys *keys, uint32_t name, uint32_t resource, enum keys_part part)

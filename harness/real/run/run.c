@@ -476,6 +476,7 @@ static struct result run_real(const struct plan *plan, const struct world_option
     run_emit_phase(&run, HISTORY_RUN_END, run.spinner != NULL ? CAUSE_LIVELOCK : cause);
     struct text unwatched = text_over(header->unwatched, sizeof header->unwatched);
     text_add(&unwatched, "%s", keys_unwatched(run.keys));
+    header->tapped = keys_tapped(run.keys);
     run_end(&run);
     return run.outcome;
 }
