@@ -80,6 +80,9 @@ struct connection_kind {
     bool (*tend)(void *connection);
 };
 
+/* `progress` of a kind whose descriptor is the socket itself. */
+enum connection_progress connection_socket_progress(int fd);
+
 extern const struct connection_kind connection_hiredis;
 
 #endif

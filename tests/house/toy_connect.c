@@ -59,10 +59,7 @@ static int fd_of(const void *of)
 
 static enum connection_progress progress(void *of)
 {
-    int error = 0;
-    socklen_t bytes = sizeof error;
-    int code = getsockopt(fd_of(of), SOL_SOCKET, SO_ERROR, &error, &bytes);
-    return code == 0 && error == 0 ? CONNECTION_UP : CONNECTION_BROKEN;
+    return connection_socket_progress(fd_of(of));
 }
 
 static bool add(void *of, const struct lock_request *request)

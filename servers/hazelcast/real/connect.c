@@ -82,10 +82,7 @@ static int connection_fd(const void *of)
 
 static enum connection_progress connection_progress_of(void *of)
 {
-    int error = 0;
-    socklen_t bytes = sizeof error;
-    int code = getsockopt(connection_fd(of), SOL_SOCKET, SO_ERROR, &error, &bytes);
-    return code == 0 && error == 0 ? CONNECTION_UP : CONNECTION_BROKEN;
+    return connection_socket_progress(connection_fd(of));
 }
 
 static bool connection_add(void *of, const struct lock_request *request)
