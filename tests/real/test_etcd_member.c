@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "servers/etcd/real/real.h"
+#include "tests/real/door.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,18 +20,8 @@ struct member {
 
 static struct member member_open(struct server_process *process)
 {
-    struct sockaddr_in any = address_socket(address_local(0));
-    socklen_t bytes = sizeof any;
-    struct member member = {.door = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), .line = -1};
-    cr_assert_eq(bind(member.door, (struct sockaddr *)&any, sizeof any), 0);
-    cr_assert_eq(listen(member.door, 4), 0);
-    cr_assert_eq(getsockname(member.door, (struct sockaddr *)&any, &bytes), 0);
-    *process = (struct server_process){.index = 1,
-                                       .node_count = 3,
-                                       .starts = 1,
-                                       .address = address_local(ntohs(any.sin_port)),
-                                       .talk_fd = -1};
-    return member;
+    *process = (struct server_process){.index = 1, .node_count = 3, .starts = 1, .talk_fd = -1};
+    return (struct member){.door = door_open(process), .line = -1};
 }
 
 static void member_say_body(const struct member *member, const char *body)

@@ -4,6 +4,7 @@
 
 #include "lockcore/hazelcast/hazelcast.h"
 #include "servers/hazelcast/real/real.h"
+#include "tests/real/door.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -171,15 +172,8 @@ struct member {
 
 static struct member member_open(struct server_process *process)
 {
-    struct sockaddr_in any = address_socket(address_local(0));
-    socklen_t bytes = sizeof any;
-    struct member member = {.door = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), .line = -1};
-    cr_assert_eq(bind(member.door, (struct sockaddr *)&any, sizeof any), 0);
-    cr_assert_eq(listen(member.door, 4), 0);
-    cr_assert_eq(getsockname(member.door, (struct sockaddr *)&any, &bytes), 0);
-    *process = (struct server_process){
-        .node_count = 3, .address = address_local(ntohs(any.sin_port)), .talk_fd = -1};
-    return member;
+    *process = (struct server_process){.node_count = 3, .talk_fd = -1};
+    return (struct member){.door = door_open(process), .line = -1};
 }
 
 /* It is looked at until it has asked, is answered, and looked at until that is read. */
