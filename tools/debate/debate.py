@@ -33,9 +33,9 @@ servers say anything else.
 
 A row is a fault, a column is a lock with or without a guard at the store. A cell is what came of it, with who is to blame, and leads
 to the scenario that shows it: `picklock run scenarios/debate/NAME.yaml --world sim,real`. "Assumption" means: no bug of the lock, it
-relies on something that this fault takes away. Chubby has no server that anybody could run, and
-Hazelcast's are run where `make adapters` has built them: else their columns are the simulator's alone, as are cells whose fault cannot strike real servers of that kind yet (the clocks of
-etcd and ZooKeeper). A cell is empty where there is no such fault, or where luck decides what comes of it.
+relies on something that this fault takes away. Chubby has no server that anybody could run, and Hazelcast's are run where
+`make adapters` has built them: else their columns are the simulator's alone, as are cells whose fault cannot strike real servers
+of that kind yet (the clocks of etcd, and how fast ZooKeeper's go). A cell is empty where there is no such fault, or where luck decides what comes of it.
 
 """
 
