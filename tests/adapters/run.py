@@ -186,6 +186,19 @@ def who_asks_nobody_is_blamed(picklock):
     return check("a lock that asks no server is blamed", holds, found)
 
 
+def a_guess_blames_nobody(picklock):
+    """Which of several keys without an end is the lock is not guessed; once it is said, what is wrong is blamed."""
+    found = {}
+    for said in ("", " named"):
+        adapter = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'tokens.py')}{said}"
+        code, runs, told = run(picklock, os.path.join("..", "library", "one-contention"), adapter)
+        found[said] = {name: (one["verdict"], one.get("blame")) for name, one in runs[0]["checks"].items()}
+    guessed, named = found[""], found[" named"]
+    holds = all(verdict != "fail" for verdict, blame in guessed.values()) and guessed["result_truth"][0] == "unknown"
+    holds = holds and named["result_truth"][0] == "pass" and named["ttl_truth"] == ("fail", "library")
+    return check("which key is the lock is not guessed", holds, found)
+
+
 PLANTED = "python3 " + os.path.join(TOP, "tests", "adapters", "planted.py")
 DEBATE = {
     "pause-after-granted": PLANTED,
@@ -340,6 +353,7 @@ def main():
         stopped_run_blames_nobody(picklock),
         deaf_server_is_unknown(picklock),
         who_asks_nobody_is_blamed(picklock),
+        a_guess_blames_nobody(picklock),
         page_tells(picklock),
         bounded_waits_are_known(picklock),
         threads_are_told_apart(picklock),

@@ -320,6 +320,24 @@ static void tell_mismatch(struct keys *keys, const struct keys_request *request,
     (void)keys->options.emit(keys->options.emit_data, &event);
 }
 
+/* Of several keys that a node has, none of which has an end, any may be the lock: the others mark
+ * what was prepared, wait, or count. */
+static bool lock_is_a_guess(struct keys *keys, const struct keys_resource *owner)
+{
+    for (int32_t node = 0; node < keys->options.node_count; node++) {
+        uint32_t endless = 0;
+        for (uint32_t i = 0; i < owner->count; i++) {
+            const struct keys_key *key = keys_key_on(keys, owner->name[i], node);
+            endless += key->present && !key->has_ttl ? 1 : 0;
+        }
+        const struct keys_key *lock = keys_key_on(keys, owner->lock - 1, node);
+        if (endless > 1 && lock->present && !lock->has_ttl) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void keys_told(struct keys *keys, const struct keys_request *request,
                const struct keys_outcome *outcome)
 {
@@ -335,9 +353,15 @@ void keys_told(struct keys *keys, const struct keys_request *request,
         tell_mismatch(keys, request, outcome);
     }
     keys_thread_told(keys, request, outcome);
-    /* It did something to keys, and none of them is a lock as far as that is understood here. */
-    if (keys->learns && client->effects > 0 && keys->resources[request->resource].lock == 0) {
+    const struct keys_resource *owner = &keys->resources[request->resource];
+    if (!keys->learns) {
+        return;
+    }
+    if (client->effects > 0 && owner->lock == 0) {
         keys_unclear(keys, "a grant was seen, and no key that stands for it");
+    } else if (owner->lock != 0 && lock_is_a_guess(keys, owner)) {
+        keys_unclear(keys, "several keys without an end were seen at a grant, and not which of "
+                           "them is the lock: the adapter can say it (keys)");
     }
 }
 
