@@ -7,10 +7,16 @@
  * for the time while it initialises, so nothing here may allocate or look up symbols: every clock
  * is read by raw system call, and until the constructor has run all clocks are sound. (libfaketime
  * looks symbols up there and deadlocks.)
+ *
+ * Who waits until a time of day has read it off this clock, and the system waits by its own: the
+ * time is told as the system shows it, or a program whose clock is an hour ahead would wait for an
+ * hour. What it waits for does not move while it waits.
  */
 #include "harness/real/preload/clock_page.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -26,6 +32,11 @@ static struct clock_page *clock_shim_page; /* NULL: every clock is sound */
 EXPORT int clock_gettime(clockid_t clock, struct timespec *now);
 EXPORT int gettimeofday(struct timeval *restrict now, void *restrict zone);
 EXPORT time_t time(time_t *now);
+EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
+                                  const struct timespec *restrict until);
+EXPORT int pthread_mutex_timedlock(pthread_mutex_t *restrict mutex,
+                                   const struct timespec *restrict until);
+EXPORT int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until);
 
 __attribute__((constructor)) static void clock_shim_init(void)
 {
@@ -80,4 +91,43 @@ time_t time(time_t *now)
         *now = exact.tv_sec;
     }
     return exact.tv_sec;
+}
+
+/* ---- waiting until a time of day ------------------------------------------------------------- */
+
+/* glibc keeps here by which clock a condition is waited for (nptl: pthread_cond_common.c). */
+enum { COND_MONOTONIC = 2, NS_MAX = 999999999 };
+
+/* When the system's clock shows what this one shows then. What is no time is left to the system. */
+static struct timespec sound_time(const struct timespec *shown)
+{
+    if (clock_shim_page == NULL || shown->tv_nsec < 0 || shown->tv_nsec > NS_MAX ||
+        shown->tv_sec < 0 || shown->tv_sec > INT64_MAX / 1000000000 - 1) {
+        return *shown;
+    }
+    int64_t shown_ns = (int64_t)shown->tv_sec * 1000000000 + shown->tv_nsec;
+    int64_t sound_ns = clock_page_sound(clock_shim_page, shown_ns);
+    return (struct timespec){.tv_sec = sound_ns / 1000000000, .tv_nsec = sound_ns % 1000000000};
+}
+
+int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict until)
+{
+    if ((cond->__data.__wrefs & COND_MONOTONIC) != 0) {
+        return pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, until);
+    }
+    struct timespec sound = sound_time(until);
+    return pthread_cond_clockwait(cond, mutex, CLOCK_REALTIME, &sound);
+}
+
+int pthread_mutex_timedlock(pthread_mutex_t *restrict mutex, const struct timespec *restrict until)
+{
+    struct timespec sound = sound_time(until);
+    return pthread_mutex_clocklock(mutex, CLOCK_REALTIME, &sound);
+}
+
+int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
+{
+    struct timespec sound = sound_time(until);
+    return sem_clockwait(semaphore, CLOCK_REALTIME, &sound);
 }
