@@ -94,8 +94,8 @@ $(BUILD)/include/page_bytes.h: tools/bytes.sh $(PAGE_FILES)
 
 $(BUILD)/checker/report/page_files.o: $(BUILD)/include/page_bytes.h
 
-# `picklock explain` has these pages in it.
-$(BUILD)/cli/explain.o: docs/CHECKS.md docs/FAULTS.md
+# `picklock explain` and `picklock list` tell from these.
+$(BUILD)/cli/pages.o: $(patsubst %,docs/%.md,CHECKS FAULTS SCENARIO ALGORITHMS)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

@@ -25,7 +25,7 @@ static const struct subcommand subcommands[] = {
     {"convert", "write a history in another format, such as Jepsen's EDN", &convert_argp,
      command_convert},
     {"init", "write a first scenario, to be changed", &init_argp, command_init},
-    {"explain", "say what a check, a fault or an exit code means", &explain_argp, command_explain},
+    {"explain", "say what a word of scenarios and verdicts means", &explain_argp, command_explain},
     {"lint", "check scenario files without running them", &lint_argp, command_lint},
     {"plan", "print what a scenario will do, with a seed", &plan_argp, command_plan},
     {"list", "list scenarios, checks, faults, algorithms or probe points", &list_argp,

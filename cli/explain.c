@@ -1,23 +1,18 @@
-/* explain.c: `picklock explain`: what checks, faults and exit codes mean, by the words of docs. */
+/* explain.c: `picklock explain`: what the words of a scenario and of a verdict mean, by docs. */
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/pages.h"
 
 #include "base/foreign.h"
 #include "base/text.h"
 #include "checker/check.h"
+#include "harness/scenario.h"
 #include "history/event.h"
+#include "lockcore/algorithms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The pages themselves, so that they and this command cannot tell two stories. */
-#define PAGE(name, path)                                                                           \
-    extern const char name[];                                                                      \
-    __asm__(".pushsection .rodata\n.global " #name "\n.hidden " #name "\n" #name ":\n"             \
-            ".incbin \"" path "\"\n.byte 0\n.popsection")
-PAGE(explain_checks_page, "docs/CHECKS.md");
-PAGE(explain_faults_page, "docs/FAULTS.md");
 
 static error_t explain_option(int key, char *arg, struct argp_state *state)
 {
@@ -30,8 +25,8 @@ static error_t explain_option(int key, char *arg, struct argp_state *state)
         *name = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        options_refuse(state, "what? A check, a kind of fault, or an exit code: `picklock list "
-                              "checks`, `picklock list faults`");
+        options_refuse(state, "what? A check, a fault, a lock, a probe point, a key of scenario "
+                              "files, or an exit code: `picklock list checks`, `list faults`");
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -40,55 +35,12 @@ static error_t explain_option(int key, char *arg, struct argp_state *state)
 const struct argp explain_argp = {
     NULL,
     explain_option,
-    "CHECK|FAULT|CODE",
-    "Say what a check asks and whom it blames, what a fault does in each world, or what an exit "
-    "code means.",
+    "WORD",
+    "Say what a check asks and whom it blames, what a fault does in each world, what a lock, a "
+    "probe point or a key of scenario files is, or what an exit code means.",
     NULL,
     NULL,
     NULL};
-
-/* A line of Markdown for a terminal: a row of a table in columns, no marks of emphasis. */
-static void print_line(const char *line, size_t bytes)
-{
-    bool row = bytes > 0 && line[0] == '|';
-    while (row && (line[bytes - 1] == '|' || line[bytes - 1] == ' ') && bytes > 1) {
-        bytes--; /* the edge of the table */
-    }
-    if (row && (bytes == 1 || line[1] == '-')) {
-        return;
-    }
-    for (size_t i = row ? 2 : 0; i < bytes; i++) {
-        if (strncmp(line + i, "**", 2) == 0) {
-            i++;
-        } else if (row && strncmp(line + i, " | ", 3) == 0) {
-            printf(": ");
-            i += 2;
-        } else if (line[i] != '`') {
-            putchar(line[i]);
-        }
-    }
-    putchar('\n');
-}
-
-/* The part of a page that stands below `heading`, up to the next one. False if there is none. */
-static bool print_part(const char *page, const char *heading)
-{
-    const char *at = strstr(page, heading);
-    if (at == NULL) {
-        return false;
-    }
-    at += strcspn(at, "\n");
-    at += strspn(at, "\n");
-    while (*at != '\0' && *at != '#') {
-        size_t bytes = strcspn(at, "\n");
-        bool last = at[bytes] == '\0' || at[bytes + 1] == '#';
-        if (bytes > 0 || !last) {
-            print_line(at, bytes);
-        }
-        at += bytes + (at[bytes] == '\n');
-    }
-    return true;
-}
 
 static bool explain_code(const char *name)
 {
@@ -105,21 +57,31 @@ static bool explain_code(const char *name)
     return false;
 }
 
+/* Keep `word` if none before was nearer to `name`. */
+static void nearer(const char *name, const char *word, const char **best, size_t *distance)
+{
+    size_t its = text_distance(name, word);
+    if (its < *distance) {
+        *best = word;
+        *distance = its;
+    }
+}
+
 static const char *explain_nearest(const char *name)
 {
     const char *best = NULL;
-    size_t best_distance = 4;
+    size_t distance = strlen(name) < 4 ? strlen(name) : 4;
     for (size_t i = 0; i < check_count(); i++) {
-        if (text_distance(name, check_at(i)->name) < best_distance) {
-            best = check_at(i)->name;
-            best_distance = text_distance(name, best);
-        }
+        nearer(name, check_at(i)->name, &best, &distance);
     }
     for (int kind = FAULT_NONE + 1; kind < FAULT_KINDS; kind++) {
-        if (text_distance(name, fault_kind_name((enum fault_kind)kind)) < best_distance) {
-            best = fault_kind_name((enum fault_kind)kind);
-            best_distance = text_distance(name, best);
-        }
+        nearer(name, fault_kind_name((enum fault_kind)kind), &best, &distance);
+    }
+    for (int point = 0; point < PROBE_POINTS; point++) {
+        nearer(name, probe_point_name((enum probe_point)point), &best, &distance);
+    }
+    for (lock_algorithm_index i = 0; i < lock_algorithm_count(); i++) {
+        nearer(name, lock_algorithm_at(i)->name, &best, &distance);
     }
     return best;
 }
@@ -127,23 +89,24 @@ static const char *explain_nearest(const char *name)
 int command_explain(int argc, char **argv)
 {
     const char *name = NULL;
-    char check[80];
-    char fault[80];
     command_parse(&explain_argp, argc, argv, &name);
-    (void)snprintf(check, sizeof check, "\n### `%.60s`\n", name);
-    (void)snprintf(fault, sizeof fault, "\n## `%.60s`\n", name);
-    if (explain_code(name) || print_part(explain_checks_page, check + 1) ||
-        print_part(explain_faults_page, fault + 1)) {
+    bool told = explain_code(name) || pages_print_part(PAGES_CHECKS, "### ", name) ||
+                pages_print_part(PAGES_FAULTS, "## ", name);
+    for (int page = 0; page < PAGES_COUNT; page++) {
+        told = pages_print_rows((enum pages)page, name) || told;
+    }
+    if (told) {
         return EXIT_MET;
     }
     const char *best = explain_nearest(name);
     fprintf(stderr, "picklock explain: \"");
     foreign_print_line(stderr, name);
-    fprintf(stderr, "\" is no check, fault or exit code");
+    fprintf(stderr, "\" is no check, fault, lock, probe point, key of scenario files or exit code");
     if (best != NULL) {
         fprintf(stderr, "; did you mean \"%s\"?\n", best);
     } else {
-        fprintf(stderr, "; `picklock list checks` and `picklock list faults` name them\n");
+        fprintf(stderr, "; `picklock list checks`, `list faults`, `list algorithms` and `list "
+                        "probes` name most of them\n");
     }
     return EXIT_USAGE;
 }

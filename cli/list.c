@@ -2,6 +2,8 @@
 #include "base/foreign.h"
 #include "cli/command.h"
 #include "cli/files.h"
+#include "cli/filter.h"
+#include "cli/pages.h"
 #include "cli/words.h"
 
 #include "checker/check.h"
@@ -16,11 +18,24 @@ enum { LIST_ARENA_BYTES = 512 << 20 };
 struct list_options {
     const char *kind;
     char *path;
+    const char *filter; /* NULL: all */
+};
+
+static const struct argp_option list_option_table[] = {
+    {"filter", 'f', "WORDS", 0,
+     "only scenarios that have one of these words in their names or as a tag, as `picklock run` "
+     "takes them",
+     0},
+    {NULL, 0, NULL, 0, NULL, 0},
 };
 
 static error_t list_option(int key, char *arg, struct argp_state *state)
 {
     struct list_options *options = state->input;
+    if (key == 'f') {
+        options->filter = arg;
+        return 0;
+    }
     if (key != ARGP_KEY_ARG) {
         return ARGP_ERR_UNKNOWN;
     }
@@ -39,7 +54,7 @@ static error_t list_option(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp list_argp = {
-    NULL,
+    list_option_table,
     list_option,
     "[scenarios|checks|faults|algorithms|probes] [FOLDER]",
     "List what there is: scenarios (below FOLDER or scenarios/), checks, faults, lock algorithms, "
@@ -66,13 +81,16 @@ static void print_about(const char *about)
     putchar('\n');
 }
 
-static int list_scenarios(char *path)
+static int list_scenarios(char *path, const char *filter)
 {
     char memory[2 * WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);
     struct arena arena = arena_empty(LIST_ARENA_BYTES);
     struct scenario_list scenarios;
     struct result result = scenarios_load(&path, path != NULL ? 1 : 0, &arena, &scenarios, &why);
+    if (!result_failed(result) && filter != NULL) {
+        result = filter_scenarios(filter, &scenarios, &why);
+    }
     int code = result_failed(result) ? command_fail(result, &why) : EXIT_MET;
     for (size_t i = 0; code == EXIT_MET && i < scenarios.count; i++) {
         char line[2 * FILES_PATH_BYTES];
@@ -109,14 +127,18 @@ int command_list(int argc, char **argv)
         list_algorithms();
     } else if (strcmp(options.kind, "faults") == 0) {
         for (int kind = FAULT_NONE + 1; kind < FAULT_KINDS; kind++) {
-            printf("%s\n", fault_kind_name((enum fault_kind)kind));
+            const char *name = fault_kind_name((enum fault_kind)kind);
+            printf("%-14s ", name);
+            pages_print_sentence(PAGES_FAULTS, "## ", name);
         }
     } else if (strcmp(options.kind, "probes") == 0) {
         for (int point = 0; point < PROBE_POINTS; point++) {
-            printf("%s\n", probe_point_name((enum probe_point)point));
+            const char *name = probe_point_name((enum probe_point)point);
+            printf("%-14s ", name);
+            pages_print_cell(PAGES_SCENARIO, name);
         }
     } else {
-        return list_scenarios(options.path);
+        return list_scenarios(options.path, options.filter);
     }
     return EXIT_MET;
 }

@@ -215,6 +215,21 @@ static void describe(const struct scenario *scenario, const struct recording *re
     }
 }
 
+/* Where not all of it fits: whole lines, and where the rest is told. */
+static void end_sentences(struct text *text)
+{
+    static const char rest[] = "... and more, which `picklock show` tells\n";
+    if (!text->cut) {
+        return;
+    }
+    text->length = text->bytes_max - sizeof rest;
+    while (text->length > 0 && text->data[text->length - 1] != '\n') {
+        text->length--;
+    }
+    text->data[text->length] = '\0';
+    text_add(text, "%s", rest);
+}
+
 static void compare(const struct scenario *scenario, const struct recording *recording,
                     struct run_report *report)
 {
@@ -229,6 +244,7 @@ static void compare(const struct scenario *scenario, const struct recording *rec
         status = status_worse(status, RUN_UNKNOWN);
         text_add(&text, "every check was skipped: there was nothing to judge\n");
     }
+    end_sentences(&text);
     report->status = (uint8_t)status;
     if (report->violations != 0) {
         take_evidence(recording, report);

@@ -296,6 +296,9 @@ static void say_fault(const struct telling *telling)
         text_add(text, ": ");
         put_client(telling, struck->process);
         text_add(text, " was %s by then", history_f_name((enum history_f)end->f));
+    } else {
+        text_add(text, " (`picklock explain %s` tells what it does, and what it does not)",
+                 fault_kind_name((enum fault_kind)struck->fault_kind));
     }
 }
 

@@ -298,7 +298,8 @@ Test(explain, headline_of_a_fault_in_vain_names_it_and_says_why)
         FAULT_OF_NODE(30, 1, "evict", "end", 2);
     cr_assert_str_eq(headline("exercised", unseen),
                      "exercised: fault 1: evict of node 2 struck at 30 ms, but no effect of it "
-                     "was seen");
+                     "was seen (`picklock explain evict` tells what it does, and what it does "
+                     "not)");
     static const char endless[] = ONE_FAULT CLIENT_1_HOLDS FAULT_OF_NODE(30, 1, "stall", "start", 2)
         FAULT_OF_NODE(30, 1, "stall", "effect", 2);
     cr_assert_str_eq(headline("exercised", endless),

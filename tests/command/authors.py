@@ -31,13 +31,28 @@ class Init(Command):
 
 class Explain(Command):
     def test_every_check_fault_and_code_is_explained(self):
-        names = [line.split()[0] for kind in ("checks", "faults") for line in self.picklock("list", kind).stdout.splitlines()]
-        self.assertGreater(len(names), 25)
-        for name in [*names, "0", "1", "2", "3", "4", "130"]:
+        lines = [line for kind in ("checks", "faults", "algorithms", "probes") for line in self.picklock("list", kind).stdout.splitlines()]
+        self.assertGreater(len(lines), 80)
+        for line in lines:
+            self.assertGreater(len(line.split()), 3, line)
+            self.assertNotRegex(line, r"[`*\]]", line)
+        for name in [*(line.split()[0] for line in lines), "0", "1", "2", "3", "4", "130"]:
             result = self.picklock("explain", name)
             self.assertEqual(result.returncode, 0, name + result.stderr)
             self.assertGreater(len(result.stdout), 30, name)
             self.assertNotIn("**", result.stdout)
+
+    def test_every_key_of_a_file_and_every_verdict_is_explained(self):
+        keys = re.findall(r"^\| `([\w.]+)` \| \w+ \|", (ROOT / "docs" / "SCENARIO.md").read_text(), re.M)
+        self.assertGreater(len(keys), 60)
+        for key in keys:
+            said = self.picklock("explain", key).stdout
+            self.assertIn(f"{key}\n", said)
+            self.assertIn("left out: ", said)
+        self.assertIn("lock.ttl\n  type: duration\n  left out: 10s", self.picklock("explain", "ttl").stdout)
+        self.assertIn("etcd #11456", self.picklock("explain", "etcd-dead-lease").stdout)
+        for word in ("pass", "fail", "unknown", "skipped", "any", "library", "assumption", "deployment"):
+            self.assertEqual(self.picklock("explain", word).returncode, 0, word)
 
     def test_what_is_none_is_corrected(self):
         self.refused(self.picklock("explain", "exlusion"), 4, 'did you mean "exclusion"?')
@@ -45,10 +60,29 @@ class Explain(Command):
         self.refused(self.picklock("explain"), 4, "picklock list checks")
 
 
+class Told(Command):
+    def test_what_many_checks_found_is_told_in_whole_lines(self):
+        page = (ROOT / "docs" / "REPORT.md").read_text()
+        [text] = [text for text in re.findall(r"```yaml\n(.*?)```", page, re.S) if "report-late-release" in text]
+        text = text.replace("wrong/plain-delete", "wrong/sql-release-any").replace("nodes: {count: 1}\n", "")
+        path = self.write("report-late-release.yaml", text[:text.index("expect:")] + "expect: {exclusion: pass}\n")
+        [run] = [json.loads(line) for line in self.picklock("run", path, "--json").stdout.splitlines() if '"type":"run"' in line]
+        unmet = [name for name, check in run["checks"].items() if check.get("unmet")]
+        self.assertGreater(len(unmet), 7)
+        self.assertEqual(re.findall(r"^unmet: (\w+): ", run["why"], re.M), unmet)
+        for line in run["why"].splitlines():
+            self.assertRegex(line, r"^(unmet: )?\w+: \w+.*\w")
+
+
 class Filter(Command):
     def names(self, words):
         result = self.picklock("run", SCENARIOS, "--json", "--keep", "never", "--filter", words)
         return {json.loads(line)["path"] for line in result.stdout.splitlines() if '"type":"run"' in line}
+
+    def test_a_list_takes_the_same_words(self):
+        listed = {line.split()[0].rsplit("/", 1)[1] for line in self.picklock("list", "scenarios", SCENARIOS, "--filter", "no-recheck").stdout.splitlines()}
+        self.assertEqual(listed, {path.rsplit("/", 1)[1] for path in self.names("no-recheck")})
+        self.refused(self.picklock("list", "--filter", "nosuch"), 4, "nosuch")
 
     def test_by_name_and_by_tag(self):
         self.assertLessEqual({"no-recheck.yaml", "extend-no-recheck.yaml"}, {path.rsplit("/", 1)[1] for path in self.names("no-recheck")})
