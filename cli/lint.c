@@ -70,7 +70,7 @@ static void lint_time(const struct scenario *scenario, const struct fault *fault
         text_add(why, "this %s begins at ", fault_kind_name((enum fault_kind)fault->kind));
         duration_print(fault->start.at_ns, why);
         text_add(why, ", and a check is expected to fail: where the clients are by then is luck. "
-                      "Let it begin `on` what a client does");
+                      "Let it begin `on` what a client does, or so long `after` that");
     }
 }
 

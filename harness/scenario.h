@@ -115,6 +115,7 @@ struct fault {
     uint8_t error;     /* REFUSE_WRITES: enum node_error */
     uint8_t role;      /* LOSE_REPLY, DELAY_COMMAND: which commands */
     struct trigger start;
+    int64_t after_ns;     /* how long behind the event of `start` it begins; 0: at once */
     struct trigger until; /* NEVER: ends after for_ns; TIME_NEVER there: lasts to the heal */
     int64_t for_ns;       /* CRASH, POWER_LOSS, SHUTDOWN: until the restart; LOSE_REPLY,
                              DELAY_COMMAND, 0: only the command that pulled the trigger; 0 for

@@ -69,7 +69,7 @@ static uint32_t fault_keys_allowed(const struct fault_reading *reading)
 {
     enum fault_kind kind = (enum fault_kind)reading->fault->kind;
     uint32_t allowed = fault_rule_of(kind).allowed | 1u << FAULT_KEY_AT | 1u << FAULT_KEY_ON |
-                       1u << FAULT_KEY_NTH | 1u << FAULT_KEY_DO;
+                       1u << FAULT_KEY_NTH | 1u << FAULT_KEY_AFTER | 1u << FAULT_KEY_DO;
     uint8_t start = reading->fault->start.kind;
     if (start == TRIGGER_COMMAND || start == TRIGGER_ARRIVAL) {
         allowed |= 1u << FAULT_KEY_FROM;
@@ -106,6 +106,7 @@ static void fault_parse_start(struct fault_reading *reading)
     const struct document *at = fault_part(reading, FAULT_KEY_AT);
     const struct document *on = fault_part(reading, FAULT_KEY_ON);
     const struct document *nth = fault_part(reading, FAULT_KEY_NTH);
+    const struct document *after = fault_part(reading, FAULT_KEY_AFTER);
     struct fault *fault = reading->fault;
     if ((at == NULL) == (on == NULL)) {
         problem_say(reading->problems, reading->places.map->place,
@@ -124,6 +125,11 @@ static void fault_parse_start(struct fault_reading *reading)
         if (nth != NULL) {
             problem_say(reading->problems, nth->key_place,
                         "\"nth\" counts events; a time comes once");
+            reading->bad = true;
+        }
+        if (after != NULL) {
+            problem_say(reading->problems, after->key_place,
+                        "\"after\" counts from an event; \"at\" says when by itself");
             reading->bad = true;
         }
         return;
@@ -324,6 +330,12 @@ static void fault_parse_role(struct fault_reading *reading)
         reading->bad = true;
     }
     bool ends = fault_part(reading, FAULT_KEY_FOR) != NULL || fault->until.kind != TRIGGER_NEVER;
+    if (named && !ends && fault->after_ns > 0) {
+        problem_say(reading->problems, fault_part(reading, FAULT_KEY_AFTER)->place,
+                    "the command of \"on\" has passed by then; say in \"for\" or \"until\" how "
+                    "long those behind it are struck");
+        reading->bad = true;
+    }
     if (named && !ends) {
         fault->for_ns = 0;
     }

@@ -57,6 +57,7 @@ static void plan_scale(struct scenario *scenario, int64_t scale_ppm)
     for (size_t i = 0; i < scenario->fault_count; i++) {
         struct fault *fault = &scenario->faults[i];
         fault->start.at_ns = scale(fault->start.at_ns, scale_ppm);
+        fault->after_ns = scale(fault->after_ns, scale_ppm);
         fault->until.at_ns = scale(fault->until.at_ns, scale_ppm);
         /* A fault that lasts must not become one that happens once. */
         fault->for_ns = fault->for_ns == 0 ? 0 : scale_at_least(fault->for_ns, scale_ppm, 1);

@@ -143,6 +143,9 @@ void fault_print(const struct scenario *scenario, const struct fault *fault, str
     } else {
         fault_trigger_print(&fault->start, FAULT_KEY_ON, FAULT_KEY_NTH, text);
     }
+    if (fault->after_ns > 0) {
+        fault_value_print(fault, FAULT_KEY_AFTER, text);
+    }
     fault_value_print(fault, FAULT_KEY_DO, text);
     fault_target_print(scenario, fault, text);
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {

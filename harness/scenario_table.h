@@ -64,6 +64,7 @@ enum fault_key {
     FAULT_KEY_AT,
     FAULT_KEY_ON,
     FAULT_KEY_NTH,
+    FAULT_KEY_AFTER,
     FAULT_KEY_DO,
     FAULT_KEY_TARGET,
     FAULT_KEY_SHAPE,

@@ -76,6 +76,9 @@ static void schedule_refresh(struct schedule *schedule, const struct plan *plan)
             schedule_watch_probe(schedule, &fault->start);
             schedule_watch_probe(schedule, &fault->until);
             due_ns = fault->start.kind == TRIGGER_TIME ? fault->start.at_ns : TIME_NEVER;
+        } else if (schedule->state[k] == SCHEDULE_DUE) {
+            schedule_watch_probe(schedule, &fault->until);
+            due_ns = schedule->due_ns[k];
         } else if (schedule->state[k] == SCHEDULE_ACTIVE) {
             schedule_watch_probe(schedule, &fault->until);
             due_ns = schedule->end_ns[k];
@@ -121,10 +124,21 @@ static void schedule_begin(struct schedule *schedule, const struct plan *plan, u
     }
 }
 
+/* Its event happened; it begins later, on behalf of whom that was. */
+static void schedule_put_off(struct schedule *schedule, const struct plan *plan, uint32_t k,
+                             const struct schedule_moment *moment)
+{
+    ASSERT(schedule->state[k] == SCHEDULE_WAITING);
+    schedule->state[k] = SCHEDULE_DUE;
+    schedule->due_ns[k] = moment->true_ns + plan->scenario.faults[k].after_ns;
+    schedule->causes[k] = (struct schedule_cause){moment->client, moment->node};
+}
+
 /* Hold a passing or a command against every trigger that is waited for. */
 static void schedule_see(struct schedule *schedule, const struct plan *plan,
                          const struct schedule_moment *moment, struct schedule_actions *actions)
 {
+    bool seen = false;
     actions->count = 0;
     for (uint32_t k = 0; k < schedule->count; k++) {
         const struct trigger *trigger = schedule_awaited(schedule, plan, k);
@@ -135,13 +149,16 @@ static void schedule_see(struct schedule *schedule, const struct plan *plan,
         if (schedule->passes[k] < trigger->nth) {
             continue;
         }
-        if (schedule->state[k] == SCHEDULE_WAITING) {
+        if (schedule->state[k] == SCHEDULE_WAITING && plan->scenario.faults[k].after_ns > 0) {
+            schedule_put_off(schedule, plan, k, moment);
+            seen = true;
+        } else if (schedule->state[k] == SCHEDULE_WAITING) {
             schedule_begin(schedule, plan, k, moment, actions);
         } else {
             schedule_end(schedule, k, moment, actions);
         }
     }
-    if (actions->count > 0) {
+    if (seen || actions->count > 0) {
         schedule_refresh(schedule, plan);
     }
 }
@@ -199,6 +216,11 @@ void schedule_time(struct schedule *schedule, const struct plan *plan, int64_t t
         } else if (schedule->state[k] == SCHEDULE_WAITING && fault->start.kind == TRIGGER_TIME &&
                    fault->start.at_ns <= true_ns) {
             schedule_begin(schedule, plan, k, &moment, actions);
+        } else if (schedule->state[k] == SCHEDULE_DUE && schedule->due_ns[k] <= true_ns) {
+            struct schedule_moment put_off = moment;
+            put_off.client = schedule->causes[k].client;
+            put_off.node = schedule->causes[k].node;
+            schedule_begin(schedule, plan, k, &put_off, actions);
         }
     }
     schedule_refresh(schedule, plan);

@@ -27,16 +27,29 @@ struct schedule_actions {
     struct schedule_action list[2 * SCENARIO_FAULTS_MAX];
 };
 
-enum schedule_state { SCHEDULE_WAITING, SCHEDULE_ACTIVE, SCHEDULE_ENDED };
+enum schedule_state {
+    SCHEDULE_WAITING,
+    SCHEDULE_DUE, /* its event has happened: it begins `after` that */
+    SCHEDULE_ACTIVE,
+    SCHEDULE_ENDED,
+};
+
+/* Whose passing or command pulled a trigger. */
+struct schedule_cause {
+    int32_t client; /* or SCENARIO_ANY */
+    int32_t node;   /* or SCENARIO_ANY */
+};
 
 struct schedule {
     uint32_t count;                       /* faults */
     uint8_t state[SCENARIO_FAULTS_MAX];   /* enum schedule_state */
     uint32_t passes[SCENARIO_FAULTS_MAX]; /* of the trigger that is waited for */
     int64_t end_ns[SCENARIO_FAULTS_MAX];  /* ACTIVE, by time: when it ends; TIME_NEVER if open */
-    int64_t next_ns;                      /* earliest time trigger; TIME_NEVER if none */
-    uint32_t probes_watched;              /* bit p: some trigger still waits for probe p */
-    bool commands_watched;                /* some trigger still waits for a command */
+    int64_t due_ns[SCENARIO_FAULTS_MAX];  /* DUE: when it begins */
+    struct schedule_cause causes[SCENARIO_FAULTS_MAX]; /* DUE: of its event */
+    int64_t next_ns;         /* earliest time trigger; TIME_NEVER if none */
+    uint32_t probes_watched; /* bit p: some trigger still waits for probe p */
+    bool commands_watched;   /* some trigger still waits for a command */
 };
 
 void schedule_init(struct schedule *schedule, const struct plan *plan);

@@ -81,6 +81,11 @@ Test(scenario_fault_errors, beginnings_and_ends)
          "10: 60s is after the end: the duration is 1m\n"},
         {"{at: 1s, nth: 2, do: pause, target: client 1}",
          "14: \"nth\" counts events; a time comes once\n"},
+        {"{at: 1s, after: 2s, do: pause, target: client 1}",
+         "14: \"after\" counts from an event; \"at\" says when by itself\n"},
+        {"{on: node 1 set, after: 2s, do: lose_reply}",
+         "29: the command of \"on\" has passed by then; say in \"for\" or \"until\" how long "
+         "those behind it are struck\n"},
         {"{at: 1s, do: pause, target: client 1, until: 3s}",
          "50: \"until\" takes an event, such as client 1 after_granted; a length of time is "
          "written \"for: 3s\"\n"},

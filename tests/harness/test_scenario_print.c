@@ -72,6 +72,7 @@ Test(scenario_print, every_fault_is_read_back)
               "  - {at: 0s, do: pause, target: client 2-3, until: node 1 before set from client 4, "
               "until_nth: 3}\n"
               "  - {on: any client after_write, nth: 5, do: kill, target: clients}\n"
+              "  - {on: any client after_write, nth: 3, after: 20ms, do: kill, target: clients}\n"
               "  - {on: client 3 before_send, do: slow, delay: 3ms, jitter: 2ms, for: 1s}\n"
               "  - {on: any node set, nth: 4, do: clock_jump, target: node 3, by: -11s}\n"
               "  - {at: 1s, do: clock_rate, target: client 2, rate: 0.999}\n"
@@ -91,7 +92,7 @@ Test(scenario_print, every_fault_is_read_back)
               "  - {on: any node before extend from client 4, do: delay_command, delay: 2s}\n"
               "  - {on: node 1 before set, do: delay_command, delay: 2s, for: 3s}\n");
     cr_assert(!result_failed(parsed->result), "%s", parsed->told);
-    cr_assert_eq(parsed->scenario.fault_count, 21);
+    cr_assert_eq(parsed->scenario.fault_count, 22);
     assert_round_trip(&parsed->scenario);
 }
 

@@ -77,6 +77,41 @@ Test(schedule, until_counts_from_the_beginning_of_its_fault)
     cr_assert_eq(actions.list[0].type, SCHEDULE_END);
 }
 
+Test(schedule, what_begins_after_an_event_is_still_about_whom_that_was)
+{
+    struct fault *fault = add(FAULT_PAUSE, probe(SCENARIO_ANY, PROBE_AFTER_GRANTED, 2));
+    fault->after_ns = 5;
+    fault->until = probe(0, PROBE_AFTER_WRITE, 1);
+    schedule_init(&schedule, &plan);
+    pass(0, PROBE_AFTER_GRANTED, 10);
+    pass(1, PROBE_AFTER_GRANTED, 20);
+    cr_assert_eq(actions.count, 0, "not yet");
+    cr_assert_eq(schedule.next_ns, 25);
+    cr_assert_eq(schedule.probes_watched, 1u << PROBE_AFTER_WRITE, "it may begin at any moment");
+    pass(0, PROBE_AFTER_WRITE, 22);
+    pass(0, PROBE_AFTER_GRANTED, 23);
+    cr_assert_eq(actions.count, 0, "too early for its end; and it begins once");
+    schedule_time(&schedule, &plan, 24, &actions);
+    cr_assert_eq(actions.count, 0);
+    schedule_time(&schedule, &plan, 25, &actions);
+    cr_assert_eq(actions.count, 1);
+    cr_assert_eq(actions.list[0].type, SCHEDULE_BEGIN);
+    cr_assert_eq(actions.list[0].client, 1);
+    cr_assert_eq(schedule.next_ns, TIME_NEVER);
+    pass(0, PROBE_AFTER_WRITE, 30);
+    cr_assert_eq(actions.list[0].type, SCHEDULE_END);
+}
+
+Test(schedule, healing_forgets_what_was_to_begin_after_an_event)
+{
+    add(FAULT_PARTITION, probe(0, PROBE_AFTER_GRANTED, 1))->after_ns = 5;
+    schedule_init(&schedule, &plan);
+    pass(0, PROBE_AFTER_GRANTED, 10);
+    schedule_heal(&schedule, &plan, 12, &actions);
+    cr_assert_eq(actions.count, 0);
+    cr_assert_eq(schedule.next_ns, TIME_NEVER);
+}
+
 Test(schedule, a_fault_without_an_end_begins_and_ends_at_once)
 {
     add(FAULT_KILL, probe(0, PROBE_BEFORE_RELEASE, 1))->for_ns = 0;
