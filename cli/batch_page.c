@@ -456,7 +456,7 @@ struct result batch_page_write(const struct tally *tally, const char *out, struc
         text_add(why, "%s: no memory to draw it", path);
         result = result_error(ERROR_IO);
     } else {
-        result = file_write(path, sheet.data, sheet.length, why);
+        result = file_replace(path, sheet.data, sheet.length, why);
     }
     sheet_release(&sheet);
     return result;

@@ -296,3 +296,16 @@ struct result file_write(const char *path, const char *data, size_t bytes, struc
     }
     return RESULT_OK;
 }
+
+struct result file_replace(const char *path, const char *data, size_t bytes, struct text *why)
+{
+    char fresh[FILES_PATH_BYTES];
+    (void)snprintf(fresh, sizeof fresh, "%.4000s.%d.new", path, (int)getpid());
+    TRY(file_write(fresh, data, bytes, why));
+    if (rename(fresh, path) != 0) {
+        text_add(why, "cannot write %s: %s", path, strerror(errno));
+        (void)unlink(fresh);
+        return result_error(ERROR_IO);
+    }
+    return RESULT_OK;
+}

@@ -34,4 +34,9 @@ MUST_USE struct result folder_copy(const char *from, const char *to, struct text
 MUST_USE struct result file_write(const char *path, const char *data, size_t bytes,
                                   struct text *why);
 
+/* The same, written beside it and renamed: whoever reads it meanwhile has the old one or the new
+ * one, whatever happens. */
+MUST_USE struct result file_replace(const char *path, const char *data, size_t bytes,
+                                    struct text *why);
+
 #endif

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { UPDATE_BYTES = 2 << 20, VALUE_BYTES = 64 };
 
@@ -132,20 +131,6 @@ static struct result update_read(const char *path, char *text, struct text *why)
     return RESULT_OK;
 }
 
-/* Written beside it and renamed: a file is the old one or the new one, whatever happens. */
-static struct result update_write(const char *path, const char *text, struct text *why)
-{
-    char fresh[FILES_PATH_BYTES];
-    (void)snprintf(fresh, sizeof fresh, "%.4000s.%d.new", path, (int)getpid());
-    TRY(file_write(fresh, text, strlen(text), why));
-    if (rename(fresh, path) != 0) {
-        text_add(why, "cannot write %s: %s", path, strerror(errno));
-        (void)unlink(fresh);
-        return result_error(ERROR_IO);
-    }
-    return RESULT_OK;
-}
-
 static void say(FILE *stream, const struct scenario *scenario, size_t check, const char *what,
                 const char *value)
 {
@@ -224,7 +209,7 @@ static struct result update_file(const struct report_group *groups, size_t world
     for (size_t i = scenario->expect_count; i > 0; i--) {
         update_check(&update, check_of(scenario->expects[i - 1].check));
     }
-    return update.changed ? update_write(scenario->path, text, why) : RESULT_OK;
+    return update.changed ? file_replace(scenario->path, text, strlen(text), why) : RESULT_OK;
 }
 
 struct result update_expectations(const struct report_group *groups, size_t count, size_t worlds,

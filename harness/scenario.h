@@ -27,6 +27,7 @@ enum {
     SCENARIO_BYTES_MAX = 1 << 20, /* a file */
     SCENARIO_NAME_BYTES = HISTORY_NAME_BYTES,
     SCENARIO_TEXT_BYTES = 1024, /* about, source */
+    SCENARIO_PATH_BYTES = 4096, /* no system takes a longer one */
     SCENARIO_FAULTS_MAX = 64,
     SCENARIO_EXPECTS_MAX = 24,
     SCENARIO_CLIENTS_MAX = 10000,
@@ -216,7 +217,7 @@ struct scenario {
     char name[SCENARIO_NAME_BYTES];
     char about[SCENARIO_TEXT_BYTES];
     char source[SCENARIO_TEXT_BYTES];
-    char path[SCENARIO_TEXT_BYTES];
+    char path[SCENARIO_PATH_BYTES];
     uint16_t needs; /* bit n: enum history_declares; without them it does not apply to a lock, */
     uint16_t lacks; /* ... nor to one that declares any of these */
 

@@ -55,6 +55,27 @@ class Kept(Command):
             self.assertEqual(process.wait(timeout=60), 1)
         self.assertEqual(len(self.folders()), 62)
 
+    def test_a_page_is_whole_for_whoever_reads_it_meanwhile(self):
+        path = self.good("alone")
+        self.picklock("run", path, "--seeds", "1..2", "--out", "kept")
+        with open(self.folder / "kept" / "index.html") as page:
+            before = page.read()
+            self.picklock("run", path, "--seeds", "1..9", "--out", "kept")
+            self.assertEqual(os.fstat(page.fileno()).st_nlink, 0)
+            page.seek(0)
+            self.assertEqual(page.read(), before)
+        self.assertNotEqual((self.folder / "kept" / "index.html").read_text(), before)
+        self.assertEqual([name for name in os.listdir(self.folder / "kept") if name.endswith(".new")], [])
+
+    def test_what_an_adapter_floods_is_not_kept(self):
+        adapter = self.write("flood", "#!/bin/sh\nexec head -c 60000000 /dev/zero >&2\n")
+        adapter.chmod(0o755)
+        result = self.picklock("run", self.good("alone"), "--adapter", adapter, "--out", "kept")
+        self.assertEqual(result.returncode, 3, result.stdout)
+        logs = list((self.folder / "kept").rglob("adapter-*.log"))
+        self.assertNotEqual(logs, [])
+        self.assertLessEqual(max(log.stat().st_size for log in logs), 16 << 20)
+
     def test_results_are_not_run(self):
         self.good("unmet", UNMET)
         for _ in range(3):

@@ -98,6 +98,19 @@ class Again(Command):
                       for at in (folder, elsewhere / "picklock-out")]
             self.assertEqual(*hashes)
 
+    def test_a_path_may_be_as_long_as_the_system_lets_it(self):
+        folder = self.folder.joinpath(*["x" * 250] * 8)
+        folder.mkdir(parents=True)
+        path = folder / "unmet.yaml"
+        path.write_text(GOOD.replace("NAME", "unmet").replace("exclusion: pass", "exclusion: fail"))
+        result = self.picklock("run", path, "--out", folder / "kept")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        again = subprocess.run([folder / "kept" / "unmet" / "1" / "sim" / "rerun.sh"], cwd=self.folder, text=True, capture_output=True)
+        self.assertEqual(again.returncode, 1, again.stderr)
+        result = self.picklock("run", path, "--world", "real", "--out", folder / "kept")
+        self.assertEqual(result.returncode, 3, result.stdout)
+        self.assertIn("--out", result.stdout)
+
 
 class LibraryCorpus(Command):
     """What is tried on libraries finds out every lock that is wrong on purpose, and blames it."""

@@ -140,6 +140,20 @@ static void stop_await(struct adapter *adapter, int64_t deadline_ns, bool last)
     }
 }
 
+static bool is_flooded(const struct adapter_process *process)
+{
+    struct stat log;
+    return stat(process->log_path, &log) == 0 && log.st_size > ADAPTER_LOG_BYTES_MAX;
+}
+
+/* What it wrote to stderr before anybody looked is not kept beyond the limit. */
+static void cut_log(const struct adapter_process *process)
+{
+    if (is_flooded(process) && truncate(process->log_path, ADAPTER_LOG_BYTES_MAX) != 0) {
+        return; /* its file is longer than it need be */
+    }
+}
+
 void adapter_stop(struct adapter *adapter)
 {
     int64_t deadline_ns = loop_now_ns() + ADAPTER_GOODBYE_MS * NS_PER_MS;
@@ -150,20 +164,19 @@ void adapter_stop(struct adapter *adapter)
     }
     stop_await(adapter, deadline_ns, false);
     stop_await(adapter, loop_now_ns() + ADAPTER_TERM_MS * NS_PER_MS, true);
+    for (int32_t i = 0; i < adapter->process_count; i++) {
+        cut_log(&adapter->processes[i]);
+    }
 }
 
 void adapter_look(struct adapter *adapter)
 {
     for (int32_t i = 0; i < adapter->process_count; i++) {
         struct adapter_process *process = &adapter->processes[i];
-        struct stat log;
-        if (process->gone || stat(process->log_path, &log) != 0 ||
-            log.st_size <= ADAPTER_LOG_BYTES_MAX) {
+        if (process->gone || !is_flooded(process)) {
             continue;
         }
         adapter_fail(process, "wrote more than %d MiB to stderr", ADAPTER_LOG_BYTES_MAX >> 20);
-        if (truncate(process->log_path, ADAPTER_LOG_BYTES_MAX) != 0) {
-            return; /* its file is longer than it need be */
-        }
+        cut_log(process);
     }
 }

@@ -194,8 +194,14 @@ struct result guard_start(struct guard *guard, const char *run_directory, struct
     char *absolute = realpath(run_directory, NULL);
     size_t bytes = absolute != NULL ? strlen(absolute) : 0;
     if (absolute == NULL || bytes >= sizeof guard->run_directory) {
-        text_add(why, "run directory %s: %s", run_directory,
-                 absolute == NULL ? strerror(errno) : "its path is too long");
+        if (absolute == NULL) {
+            text_add(why, "run directory %s: %s", run_directory, strerror(errno));
+        } else {
+            text_add(why,
+                     "the path of the run's directory has %zu bytes, at most %d may be: name "
+                     "a shorter one with --out",
+                     bytes, GUARD_PATH_BYTES - 1);
+        }
         free(absolute);
         return result_error(ERROR_ENVIRONMENT);
     }
