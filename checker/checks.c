@@ -23,6 +23,7 @@
     X(check_result_truth)                                                                          \
     X(check_ttl_truth)                                                                             \
     X(check_conduct)                                                                               \
+    X(check_renewal)                                                                               \
     X(check_answer_consistency)                                                                    \
     X(check_exercised)
 

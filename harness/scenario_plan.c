@@ -242,15 +242,18 @@ static void header_conduct(const struct scenario *scenario, struct history_heade
 {
     const struct lock_config *lock = &scenario->lock;
     const int64_t million = 1000000;
-    if (!lock_algorithm_at(lock->algorithm)->dialect->own_values || scenario->at_once > 1 ||
-        scenario->again > 0 || scenario->thread_count > 1) {
+    const struct lock_dialect *dialect = lock_algorithm_at(lock->algorithm)->dialect;
+    if (scenario->at_once > 1 || scenario->again > 0 || scenario->thread_count > 1) {
         return;
     }
-    header->tries = (int32_t)lock->retry_count + 1;
-    header->retry_delay_ns = lock->retry_delay_ns;
+    header->tries = dialect->watches ? INT32_MAX : (int32_t)lock->retry_count + 1;
+    header->one_value = !dialect->own_values;
+    header->retry_delay_ns = dialect->watches ? 0 : lock->retry_delay_ns;
     header->extends = (int32_t)lock->extend_count;
     header->allowance_ns = lock->ttl_ns / million * lock->drift_ppm +
-                           lock->ttl_ns % million * lock->drift_ppm / million + 2 * NS_PER_MS;
+                           lock->ttl_ns % million * lock->drift_ppm / million + 2 * NS_PER_MS +
+                           lock->ttl_ns / 100 * dialect->spare_percent;
+    header->renew_every_ns = lock->ttl_ns / 100 * dialect->renew_percent;
 }
 
 void plan_header(const struct plan *plan, const char *world, struct history_header *header)

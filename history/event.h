@@ -384,10 +384,12 @@ struct history_header {
     int64_t attempts_ns;    /* an acquire with all its retries takes so long at most; 0: no retry */
     int32_t tries;          /* an acquire makes so many attempts at most, each with a value of its
                                own; 0: unknown, and so are the next three */
+    bool one_value;         /* ... no: each acquire has one, and whoever asks again for it tries
+                               again */
     int64_t retry_delay_ns; /* ... with no less than this between them */
     int32_t extends;        /* ... so many extensions of a grant are done at most */
     int64_t allowance_ns;   /* ... and a promise ends so much before a ttl is over */
-    int64_t renew_every_ns; /* with DECLARES_RENEW: how often; 0 where unknown */
+    int64_t renew_every_ns; /* how often a lock that renews does so; 0 where unknown */
     char server[HISTORY_NAME_BYTES]; /* what the nodes run: "redis 7.0.15"; "" where unknown */
     char sites[HISTORY_SITES_BYTES]; /* nodes on other machines: where, and their clocks */
     int64_t clock_bound_ns; /* what is not known of those clocks; 0: nodes are where we are */

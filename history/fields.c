@@ -189,6 +189,9 @@ const struct history_field history_header_fields[] = {
      .doc = "an acquire makes so many attempts at most, each with a value of its own; 0: unknown, "
             "and so are `retry_delay`, `extends` and `allowance`",
      HEADER(tries), .max = INT32_MAX},
+    {"one_value", FIELD_BOOL,
+     .doc = "all attempts of an acquire have one value: each time that it is asked for is one",
+     HEADER(one_value)},
     {"retry_delay", FIELD_NATURAL, .doc = "no less than this is between two attempts, ns",
      HEADER(retry_delay_ns)},
     {"extends", FIELD_COUNT, .doc = "so many extensions of a grant are done at most",

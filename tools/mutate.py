@@ -239,13 +239,24 @@ def without_asserts(room, flags):
     return objects
 
 
+def code_of(path, text, folder, flags):
+    """What the compiler makes of this text in place of the file, with all that it can prove; empty if nothing."""
+    source, made = os.path.join(folder, os.path.basename(path)), os.path.join(folder, "code.o")
+    with open(source, "w", encoding="ascii") as out:
+        out.write(text)
+    if shell([*flags.cc, *flags.cflags, "-O2", f"-I{os.path.dirname(path)}", "-c", source, "-o", made]).returncode != 0:
+        return b""
+    with open(made, "rb") as code:
+        return code.read()
+
+
 def judge(task, programs, flags, by, slot, seen):
-    """One mutant: 'build', or who noticed and how, or 'survived'."""
+    """One mutant: 'build', 'same' where the compiler makes the same code of it, or who noticed and how, or 'survived'."""
     path, text, mutant = task
     folder = os.path.join(OUT, f"slot{slot}")
+    if code_of(path, text, folder, flags) == code_of(path, applied(text, mutant), folder, flags):
+        return "same", "", ""
     source = os.path.join(folder, os.path.basename(path))
-    with open(source, "w", encoding="ascii") as out:
-        out.write(applied(text, mutant))
     member = os.path.basename(path)[:-2] + ".o"
     compiled = shell([*flags.cc, *flags.cflags, f"-I{os.path.dirname(path)}", "-c", source, "-o", f"{folder}/{member}"])
     if compiled.returncode != 0:
@@ -287,6 +298,8 @@ def table(rows):
     for kind in sorted(kinds, key=lambda k: (k == "all", k)):
         count = kinds[kind]
         total = sum(count[e] for e in ("noticed", "tripped", "survived"))
+        if kind == "all" and count["same"]:
+            print(f"of {count['same']} more the compiler makes the same code: not counted")
         if total:
             print(f"{kind:<12}{total:>9}{count['noticed']:>9}{count['tripped']:>9}{count['survived']:>10}"
                   f"{100.0 * count['noticed'] / total:>10.1f}%")

@@ -62,6 +62,8 @@ struct conduct_release {
 struct conduct {
     struct check_result result;
     int32_t tries;
+    bool one_value;
+    bool renews;
     int32_t extends;
     int32_t replicas;
     uint32_t clients;
@@ -123,6 +125,8 @@ static void conduct_init(void *state, const struct history_header *header)
     struct conduct *conduct = state;
     memset(state, 0, conduct_bytes(header));
     conduct->tries = header->tries;
+    conduct->one_value = header->one_value;
+    conduct->renews = header->renew_every_ns > 0;
     conduct->extends = header->extends;
     conduct->replicas = header->replica_count;
     conduct->clients = conduct_clients(header);
@@ -232,8 +236,9 @@ static void conduct_asked(struct conduct *conduct, const struct ledger *ledger,
         }
         return;
     }
-    bool same = client->attempts > 0 && history_value_equal(&client->value, &event->value);
     bool newer = client->attempts == 0 || event->sent_ns > client->sent_ns;
+    bool same = client->attempts > 0 && history_value_equal(&client->value, &event->value) &&
+                !(conduct->one_value && newer);
     bool older = history_value_equal(&client->older, &event->value);
     if (event->sent_ns < client->asked_ns || older || (!same && !newer)) {
         return; /* of an acquire, or an attempt, before: it was long under way */
@@ -369,7 +374,8 @@ static void conduct_prolonged(struct conduct *conduct, const struct ledger *ledg
         return;
     }
     int64_t late_ns = event->sent_ns - client->answered_ns;
-    if (client->acquired && !client->extends && late_ns > conduct_slack_ns(ledger)) {
+    if (client->acquired && !client->extends && !conduct->renews &&
+        late_ns > conduct_slack_ns(ledger)) {
         conduct_violated(conduct, ledger,
                          &(struct conduct_held){client->process, client->answered_index},
                          EXTENDED_UNASKED, (const int64_t[]){late_ns, 0});

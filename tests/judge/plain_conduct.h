@@ -98,8 +98,8 @@ static inline const struct history_value *plain_asked_last(const struct plain_hi
 }
 
 /* The attempts of the acquire that was asked at `ask`, as they were seen until event `last`: each
- * has a value of its own, that no acquire before had asked for last, and was sent later than the
- * one before. */
+ * has a value of its own (or, with one for all, is sent later than all before), that no acquire
+ * before had asked for last, and was sent later than the one before. */
 struct plain_attempts {
     int count;
     size_t begins[PLAIN_SPANS_MAX];   /* the first event of each */
@@ -123,7 +123,8 @@ static inline void plain_all_attempts(const struct plain_history *h, size_t ask,
             continue;
         }
         int newest = tries->count - 1;
-        bool same = newest >= 0 && plain_same(&h->events[tries->begins[newest]].value, &e->value);
+        bool same = newest >= 0 && plain_same(&h->events[tries->begins[newest]].value, &e->value) &&
+                    !(h->header->one_value && e->sent_ns > tries->sent_ns[newest]);
         if (!same && newest >= 0 && e->sent_ns <= tries->sent_ns[newest]) {
             continue;
         }
@@ -286,7 +287,7 @@ static inline bool plain_misconducts(const struct plain_history *h, size_t i)
     }
     if (plain_key(e, HISTORY_KEY_EXTENDED)) {
         return plain_last_answer(h, ask, i, HISTORY_EXTEND) == h->count &&
-               plain_chatters(h, ask, i);
+               h->header->renew_every_ns == 0 && plain_chatters(h, ask, i);
     }
     return plain_asks_node(e) &&
            (answered ? plain_chatters(h, ask, i) : plain_tries_badly(h, ask, i));
