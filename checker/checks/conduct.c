@@ -65,7 +65,6 @@ struct conduct {
     bool one_value;
     bool renews;
     int32_t extends;
-    int32_t replicas;
     uint32_t clients;
     int64_t retry_delay_ns;
     int64_t allowance_ns;
@@ -128,7 +127,6 @@ static void conduct_init(void *state, const struct history_header *header)
     conduct->one_value = header->one_value;
     conduct->renews = header->renew_every_ns > 0;
     conduct->extends = header->extends;
-    conduct->replicas = header->replica_count;
     conduct->clients = conduct_clients(header);
     conduct->retry_delay_ns = conduct_length(header->retry_delay_ns);
     conduct->allowance_ns = conduct_length(header->allowance_ns);
@@ -351,9 +349,9 @@ static void conduct_acquire(struct conduct *conduct, const struct ledger *ledger
     if (sound && event->type == HISTORY_FAIL) {
         conduct_refused(conduct, ledger, client);
     } else if (sound && same && event->type == HISTORY_OK) {
-        conduct_promised(
-            conduct, ledger, client, event,
-            &(struct conduct_begun){client->sent_index, client->least_ns, client->sent_ns});
+        int64_t to_ns = conduct->tries < INT32_MAX ? client->sent_ns : ledger->now_ns;
+        conduct_promised(conduct, ledger, client, event,
+                         &(struct conduct_begun){client->sent_index, client->least_ns, to_ns});
     }
     client->acquired = true;
     client->granted = event->type == HISTORY_OK;
@@ -390,7 +388,9 @@ static void conduct_freed(struct conduct *conduct, const struct ledger *ledger, 
     struct conduct_release *last = conduct_release_at(conduct, ledger, slot, event->node);
     bool again = last->told && history_value_equal(&last->value, &event->value);
     int64_t late_ns = event->sent_ns - last->replied_ns;
-    if (again && late_ns > conduct_slack_ns(ledger) && conduct->replicas == 0 &&
+    if (again && late_ns > conduct_slack_ns(ledger) &&
+        ledger->store_count == ledger->node_count && /* else another may serve by now */
+
         conduct_is_sound(ledger, last->replied_ns)) {
         conduct_violated(conduct, ledger, &(struct conduct_held){client->process, last->index},
                          FREED_AGAIN, (const int64_t[]){late_ns, 0});

@@ -24,9 +24,9 @@ struct renewal_client {
     bool holds; /* it was granted one, and since then nothing was told of its end */
     struct history_value value;
     int64_t asked_ns;
-    int64_t kept_ns; /* when the lease was given time last, ... */
+    int64_t kept_ns; /* when the lease was given time last, or that was told */
     uint64_t kept_index;
-    bool renewed; /* ... by a renewal, which said when it was sent, ... */
+    bool renewed; /* by a renewal, which said when it was sent, ... */
     bool whole;   /* ... for the ttl that was asked, ... */
     bool replied; /* ... and whose answer is back */
     int64_t sent_ns;
@@ -39,6 +39,7 @@ struct renewal_client {
 struct renewal {
     struct check_result result;
     uint32_t clients;
+    bool watches; /* of an ensemble, whose leader hears late of what its members were told */
     int64_t every_ns;
     int64_t length_ns; /* of a promise */
 };
@@ -71,6 +72,7 @@ static void renewal_init(void *state, const struct history_header *header)
     struct renewal *renewal = state;
     memset(state, 0, renewal_bytes(header));
     renewal->clients = renewal_clients(header);
+    renewal->watches = header->tries == INT32_MAX;
     renewal->every_ns = renewal_length(header->renew_every_ns);
     renewal->length_ns = renewal_length(header->ttl_ns) - renewal_length(header->allowance_ns);
 }
@@ -102,24 +104,19 @@ static bool renewal_is_timely(const struct ledger *ledger, const struct renewal_
                                 ledger->now_ns);
 }
 
+/* number[2]: how late somebody must have been for it to be no violation. */
 static void renewal_violated(struct renewal *renewal, const struct ledger *ledger,
                              const struct renewal_client *client, enum renewal_reason reason,
-                             const int64_t number[2])
+                             const int64_t number[3])
 {
-    int64_t from_ns = ledger->now_ns - ledger->ttl_ns;
-    int64_t margin_ns = number[0];
-    if (reason == KEPT_TOO_SELDOM) {
-        margin_ns = number[0] - number[1];
-    } else if (reason == KEPT_TOO_OFTEN) {
-        margin_ns = number[1] - number[0];
-    }
+    int64_t from_ns = ledger->now_ns - 2 * ledger->ttl_ns; /* the one before may have been late */
     struct finding finding = {
         .reason = (uint8_t)reason,
         .evidence = {client->kept_index, ledger->last_index},
         .evidence_count = 2,
         .blamed = blamed_library(),
         .number = {number[0], number[1]},
-        .rest = rest_of_wait(ledger, from_ns > 0 ? from_ns : 0, margin_ns),
+        .rest = rest_of_wait(ledger, from_ns > 0 ? from_ns : 0, number[2]),
     };
     finding.rest.causes |= CHECK_LATE_KEYS;
     finding.rest.processes[0] = client->process;
@@ -133,9 +130,10 @@ static void renewal_waited(struct renewal *renewal, const struct ledger *ledger,
                            const struct renewal_client *client)
 {
     int64_t without_ns = renewal_between(client->kept_ns, ledger->now_ns);
-    if (without_ns > renewal->every_ns + ledger->ttl_ns / RENEWAL_LATE_PARTS) {
+    int64_t over_ns = without_ns - renewal->every_ns - ledger->ttl_ns / RENEWAL_LATE_PARTS;
+    if (over_ns > 0 && !renewal->watches) {
         renewal_violated(renewal, ledger, client, KEPT_TOO_SELDOM,
-                         (const int64_t[]){without_ns, renewal->every_ns});
+                         (const int64_t[]){without_ns, renewal->every_ns, over_ns});
     }
 }
 
@@ -148,7 +146,7 @@ static void renewal_told(struct renewal *renewal, const struct ledger *ledger,
     if (client->whole && client->replied && since_ns > HISTORY_LATE_NOTED_NS &&
         less_ns > HISTORY_LATE_NOTED_NS) {
         renewal_violated(renewal, ledger, client, RENEWED_TOO_LITTLE,
-                         (const int64_t[]){less_ns, 0});
+                         (const int64_t[]){less_ns, 0, since_ns});
     }
 }
 
@@ -176,10 +174,11 @@ static void renewal_kept(struct renewal *renewal, const struct ledger *ledger,
         renewal_waited(renewal, ledger, client);
         renewal_told(renewal, ledger, client);
         int64_t gap_ns = renewal_between(client->sent_ns, event->sent_ns);
-        if (sent && client->renewed &&
-            gap_ns < renewal->every_ns - ledger->ttl_ns / RENEWAL_SOON_PARTS) {
+        int64_t soon_ns = renewal->every_ns - ledger->ttl_ns / RENEWAL_SOON_PARTS - gap_ns;
+        bool held = ledger->now_ns - event->sent_ns > ledger->ttl_ns / RENEWAL_SOON_PARTS;
+        if (sent && client->renewed && !held && soon_ns > 0) {
             renewal_violated(renewal, ledger, client, KEPT_TOO_OFTEN,
-                             (const int64_t[]){gap_ns, renewal->every_ns});
+                             (const int64_t[]){gap_ns, renewal->every_ns, soon_ns});
         }
     }
     if (sent && (!client->renewed || event->sent_ns > client->sent_ns)) {
@@ -194,11 +193,9 @@ static void renewal_kept(struct renewal *renewal, const struct ledger *ledger,
 /* What a renewal gave that no node told of ends no later than a ttl behind now; while all is well
  * each is told. */
 static void renewal_promised(struct renewal *renewal, const struct ledger *ledger,
-                             struct renewal_client *client, const struct history_event *event)
+                             const struct renewal_client *client, const struct history_event *event)
 {
-    bool exact = (event->flags & HISTORY_HAS_UNTIL_LEAST) == 0;
-    if (event->fault != HISTORY_NO_FAULT || !exact || !renewal_is_timely(ledger, client)) {
-        client->until_ns = event->until_ns;
+    if ((event->flags & HISTORY_HAS_UNTIL_LEAST) != 0 || !renewal_is_timely(ledger, client)) {
         return;
     }
     int64_t most_ns = ledger->now_ns + renewal->length_ns;
@@ -208,9 +205,22 @@ static void renewal_promised(struct renewal *renewal, const struct ledger *ledge
     int64_t over_ns = renewal_between(event->until_ns, ledger->now_ns);
     renewal->result.judged++;
     if (over_ns >= 0) {
-        renewal_violated(renewal, ledger, client, RENEWED_SPENT, (const int64_t[]){over_ns, 0});
+        renewal_violated(renewal, ledger, client, RENEWED_SPENT,
+                         (const int64_t[]){over_ns, 0, over_ns});
     } else if (more_ns > 0) {
-        renewal_violated(renewal, ledger, client, RENEWED_TOO_MUCH, (const int64_t[]){more_ns, 0});
+        renewal_violated(renewal, ledger, client, RENEWED_TOO_MUCH,
+                         (const int64_t[]){more_ns, 0, more_ns});
+    }
+}
+
+/* The promised end moved: by a renewal, or because the holder's clock did. */
+static void renewal_moved(struct renewal *renewal, const struct ledger *ledger,
+                          struct renewal_client *client, const struct history_event *event)
+{
+    if (event->fault == HISTORY_NO_FAULT) {
+        renewal_promised(renewal, ledger, client, event);
+        client->kept_ns = ledger->now_ns;
+        client->kept_index = event->index;
     }
     client->until_ns = event->until_ns;
 }
@@ -253,7 +263,7 @@ static void renewal_step(void *state, const struct ledger *ledger,
     } else if (!client->holds) {
         return;
     } else if (event->kind == HISTORY_LEASE) {
-        renewal_promised(renewal, ledger, client, event);
+        renewal_moved(renewal, ledger, client, event);
     } else if (event->kind == HISTORY_NODE && history_value_equal(&client->value, &event->value)) {
         renewal_kept(renewal, ledger, client, event);
     } else if (event->kind == HISTORY_NOTICE) {

@@ -43,10 +43,10 @@ Test(renewal, lock_that_says_nothing_of_it_is_nothing_judged)
 
 Test(renewal, lease_that_is_given_no_time_for_too_long_fails)
 {
-    assert_blamed(RENEWED FREE(704, 1),
+    assert_blamed(RENEWED FREE(705, 1),
                   "renewal: client 1's lease was given no more time for 401 ms, "
                   "and the lock renews every 300 ms");
-    assert_passes(RENEWED FREE(703, 1));
+    assert_passes(RENEWED FREE(704, 1));
     assert_blamed(HOLDS FREE(404, 1),
                   "renewal: client 1's lease was given no more time for 401 ms, "
                   "and the lock renews every 300 ms");
@@ -60,6 +60,7 @@ Test(renewal, lease_that_is_renewed_too_often_fails)
     assert_blamed(RENEWED RENEWS(582, 581, 583, 1000, 1582),
                   "renewal: client 1's lease was renewed again after 279 ms, and the lock renews "
                   "every 300 ms");
+    assert_passes(RENEWED RENEWS(602, 581, 603, 1000, 1602) MOVED(603, 1, 1590) FREE(610, 1));
     assert_passes(RENEWED RENEWS(583, 582, 584, 1000, 1583) MOVED(584, 1, 1570) FREE(600, 1));
 }
 
@@ -116,8 +117,13 @@ Test(renewal, faults_explain_what_is_late_and_clocks_what_is_promised)
 /* Who stood still may have told it late, by as much. */
 Test(renewal, who_stood_still_may_have_renewed_in_time)
 {
-    assert_verdict(judge_lines("renewal", HOLDS STOOD_STILL_OF(404, 1, 101) FREE(404, 1)),
+    assert_verdict(judge_lines("renewal", HOLDS STOOD_STILL_OF(500, 1, 97) FREE(500, 1)),
                    VERDICT_UNKNOWN);
-    assert_verdict(judge_lines("renewal", HOLDS STOOD_STILL_OF(404, 1, 90) FREE(404, 1)),
+    assert_verdict(judge_lines("renewal", HOLDS STOOD_STILL_OF(500, 1, 90) FREE(500, 1)),
                    VERDICT_FAIL);
+    /* ... and heard the answer, which was back for 16 ms, just then. */
+#define HEARD_LATE(ms)                                                                             \
+    HOLDS RENEWS(303, 302, 304, 1000, 1303) STOOD_STILL_OF(320, 1, ms) FREE(320, 1)
+    assert_verdict(judge_lines("renewal", HEARD_LATE(16)), VERDICT_UNKNOWN);
+    assert_verdict(judge_lines("renewal", HEARD_LATE(15)), VERDICT_FAIL);
 }

@@ -200,7 +200,8 @@ static inline bool plain_acquires_badly(const struct plain_history *h, size_t an
     }
     int64_t from_ns =
         newest > 0 ? tries.sent_ns[newest - 1] + h->header->retry_delay_ns : h->events[ask].time_ns;
-    return plain_promises_badly(h, e, from_ns, tries.sent_ns[newest]);
+    int64_t to_ns = h->header->tries < INT32_MAX ? tries.sent_ns[newest] : e->time_ns;
+    return plain_promises_badly(h, e, from_ns, to_ns);
 }
 
 static inline bool plain_extends_badly(const struct plain_history *h, size_t answer)
@@ -264,7 +265,8 @@ static inline bool plain_frees_again(const struct plain_history *h, size_t i)
             last = k;
         }
     }
-    return last < h->count && (h->events[last].flags & HISTORY_HAS_REPLIED) != 0 &&
+    return last < h->count && history_stores(h->header) == h->header->node_count &&
+           (h->events[last].flags & HISTORY_HAS_REPLIED) != 0 &&
            plain_same(&h->events[last].value, &e->value) &&
            e->sent_ns - h->events[last].replied_ns > h->header->ttl_ns / 50 &&
            plain_sound(h, h->events[last].replied_ns, i);

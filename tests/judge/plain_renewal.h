@@ -54,10 +54,13 @@ static inline bool plain_renewed_late(const struct plain_history *h, size_t gran
 {
     size_t kept = grant;
     for (size_t k = grant; k < i; k++) {
-        kept = plain_renews(h, grant, k) ? k : kept;
+        bool told = h->events[k].kind == HISTORY_LEASE &&
+                    h->events[k].process == h->events[grant].process &&
+                    h->events[k].fault == HISTORY_NO_FAULT;
+        kept = told || plain_renews(h, grant, k) ? k : kept;
     }
-    return h->events[i].time_ns - h->events[kept].time_ns >
-           h->header->renew_every_ns + h->header->ttl_ns / 10;
+    return h->header->tries < INT32_MAX && h->events[i].time_ns - h->events[kept].time_ns >
+                                               h->header->renew_every_ns + h->header->ttl_ns / 10;
 }
 
 /* 5: "a promise that ends sooner than the key less the allowance and the time that it was under
@@ -142,6 +145,7 @@ static inline bool plain_breaks_renewal(const struct plain_history *h, size_t i)
     bool told = (e->flags & HISTORY_HAS_SENT) != 0 && (e->flags & HISTORY_HAS_UNTIL) != 0 &&
                 (e->flags & HISTORY_HAS_TTL) != 0;
     return renews && told && newest < h->count &&
+           e->time_ns - e->sent_ns <= h->header->ttl_ns / 50 &&
            e->sent_ns - h->events[newest].sent_ns <
                h->header->renew_every_ns - h->header->ttl_ns / 50;
 }
