@@ -11,6 +11,7 @@ enum renewal_reason {
     RENEWED_SPENT,       /* number[0]: so long before it was told the promise had ended */
     RENEWED_TOO_MUCH,    /* number[0]: so much later than it was to end */
     RENEWED_TOO_LITTLE,  /* number[0]: so much sooner, when the answer was long back */
+    LEFT_FOR_NOTHING,    /* number[0]: for so long */
 };
 
 /* What is under way, and whole ticks of a service, are no delay: these parts of a ttl. */
@@ -34,6 +35,9 @@ struct renewal_client {
     int64_t least_ns; /* what is promised by that: no less than this, ... */
     int64_t most_ns;  /* ... and no more */
     int64_t until_ns; /* what was promised last */
+    bool left;        /* its section, ... */
+    int64_t left_ns;  /* ... then */
+    uint64_t left_index;
 };
 
 struct renewal {
@@ -90,6 +94,29 @@ static bool renewal_is_sound(const struct ledger *ledger, const struct renewal_c
     return !ledger_any_fault(ledger, client->asked_ns - ledger->ttl_ns);
 }
 
+/* From when on a fault explains nothing any more; TIME_NEVER: one goes on, or stays. */
+static int64_t renewal_calm_ns(const struct ledger *ledger, const struct renewal_client *client)
+{
+    int64_t calm_ns = 0;
+    if (ledger_client_fault(ledger, client->process, RENEWAL_STOPS, client->kept_ns,
+                            ledger->now_ns)) {
+        return TIME_NEVER; /* who was slow is so until its step is over */
+    }
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool stays = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_STAYS;
+        if (fault->state == FAULT_WAITING) {
+            continue;
+        }
+        if (stays || fault->end_ns >= ledger->now_ns) {
+            return TIME_NEVER;
+        }
+        int64_t over_ns = fault->end_ns + ledger->ttl_ns;
+        calm_ns = over_ns > calm_ns ? over_ns : calm_ns;
+    }
+    return calm_ns;
+}
+
 /* Who is not stopped hears at once; and all reckon by clocks that are true. */
 static bool renewal_is_timely(const struct ledger *ledger, const struct renewal_client *client)
 {
@@ -125,11 +152,13 @@ static void renewal_violated(struct renewal *renewal, const struct ledger *ledge
 
 /* ---- how often ------------------------------------------------------------------------------- */
 
-/* Up to now the lease was given no more time than it had. */
+/* Up to now, and all being well, the lease was given no more time than it had. */
 static void renewal_waited(struct renewal *renewal, const struct ledger *ledger,
                            const struct renewal_client *client)
 {
-    int64_t without_ns = renewal_between(client->kept_ns, ledger->now_ns);
+    int64_t calm_ns = renewal_calm_ns(ledger, client);
+    int64_t from_ns = client->kept_ns > calm_ns ? client->kept_ns : calm_ns;
+    int64_t without_ns = calm_ns < ledger->now_ns ? renewal_between(from_ns, ledger->now_ns) : 0;
     int64_t over_ns = without_ns - renewal->every_ns - ledger->ttl_ns / RENEWAL_LATE_PARTS;
     if (over_ns > 0 && !renewal->watches) {
         renewal_violated(renewal, ledger, client, KEPT_TOO_SELDOM,
@@ -170,8 +199,8 @@ static void renewal_kept(struct renewal *renewal, const struct ledger *ledger,
 {
     const uint16_t all = HISTORY_HAS_SENT | HISTORY_HAS_UNTIL | HISTORY_HAS_TTL;
     bool sent = (event->flags & all) == all;
+    renewal_waited(renewal, ledger, client);
     if (renewal_is_sound(ledger, client)) {
-        renewal_waited(renewal, ledger, client);
         renewal_told(renewal, ledger, client);
         int64_t gap_ns = renewal_between(client->sent_ns, event->sent_ns);
         int64_t soon_ns = renewal->every_ns - ledger->ttl_ns / RENEWAL_SOON_PARTS - gap_ns;
@@ -225,6 +254,35 @@ static void renewal_moved(struct renewal *renewal, const struct ledger *ledger,
     client->until_ns = event->until_ns;
 }
 
+/* ---- jeopardy -------------------------------------------------------------------------------- */
+
+/* Where anybody waited for a processor, so may have a service, which tells nothing of it. */
+static bool renewal_was_busy(const struct ledger *ledger)
+{
+    uint32_t late = ledger->late.count + ledger->late_nodes.count;
+    for (uint32_t slot = 0; slot < ledger->process_count; slot++) {
+        late += ledger_process_at(ledger, slot)->late.count;
+    }
+    return late > 0;
+}
+
+/* A holder leaves its section, and enters it again, where nobody knows for a while whether its
+ * lease lasts: there must be a fault. */
+static void renewal_section(struct renewal *renewal, const struct ledger *ledger,
+                            struct renewal_client *client, const struct history_event *event)
+{
+    if (event->f == HISTORY_ENTER && client->left && !renewal_was_busy(ledger) &&
+        renewal_calm_ns(ledger, client) <= client->left_ns) {
+        client->kept_index = client->left_index;
+        renewal_violated(renewal, ledger, client, LEFT_FOR_NOTHING,
+                         (const int64_t[]){renewal_between(client->left_ns, ledger->now_ns), 0,
+                                           HISTORY_LATE_NOTED_NS});
+    }
+    client->left = event->f == HISTORY_LEAVE;
+    client->left_ns = ledger->now_ns;
+    client->left_index = event->index;
+}
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 static void renewal_operation(struct renewal *renewal, const struct ledger *ledger,
@@ -240,8 +298,8 @@ static void renewal_operation(struct renewal *renewal, const struct ledger *ledg
         client->kept_index = event->index;
     } else if (client->holds && event->type == HISTORY_INVOKE) {
         renewal->result.judged++;
+        renewal_waited(renewal, ledger, client);
         if (renewal_is_sound(ledger, client)) {
-            renewal_waited(renewal, ledger, client);
             renewal_told(renewal, ledger, client);
         }
         client->holds = false;
@@ -267,10 +325,10 @@ static void renewal_step(void *state, const struct ledger *ledger,
     } else if (event->kind == HISTORY_NODE && history_value_equal(&client->value, &event->value)) {
         renewal_kept(renewal, ledger, client, event);
     } else if (event->kind == HISTORY_NOTICE) {
-        if (renewal_is_sound(ledger, client)) {
-            renewal_waited(renewal, ledger, client);
-        }
+        renewal_waited(renewal, ledger, client);
         client->holds = false;
+    } else if (event->kind == HISTORY_SECTION) {
+        renewal_section(renewal, ledger, client, event);
     }
 }
 
@@ -288,6 +346,7 @@ static void say_renewal(const struct telling *telling)
         [RENEWED_SPENT] = " was told of a renewal whose end had passed before by ",
         [RENEWED_TOO_MUCH] = "'s renewal promises more than a ttl less the lock's allowance: by ",
         [RENEWED_TOO_LITTLE] = "'s lease was renewed, and it was promised less than that gave: by ",
+        [LEFT_FOR_NOTHING] = " was to leave its section, and there was no fault: for ",
     };
     struct text *text = telling->text;
     const struct check_result *result = telling->result;
@@ -312,7 +371,8 @@ const struct check check_renewal = {
     .nothing = "the lock does not say that it renews its leases, or none was renewed",
     .keyed = true,
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_RELEASE) | CHECK_BIT(HISTORY_MOVED) |
-             CHECK_BIT(HISTORY_KEY_EXTENDED) | CHECK_BIT(HISTORY_LOST),
+             CHECK_BIT(HISTORY_KEY_EXTENDED) | CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_ENTER) |
+             CHECK_BIT(HISTORY_LEAVE),
     .follows = true,
     .bytes = renewal_bytes,
     .init = renewal_init,

@@ -100,7 +100,11 @@ Test(renewal, faults_explain_what_is_late_and_clocks_what_is_promised)
 {
 #define STALLED(from, to)                                                                          \
     FAULT_OF_NODE(from, 1, "stall", "start", 1) FAULT_OF_NODE(to, 1, "stall", "end", 1)
-    assert_passes(HOLDS STALLED(10, 20) FREE(404, 1));
+    assert_passes(HOLDS STALLED(10, 20) FREE(1420, 1));
+    assert_blamed(HOLDS STALLED(10, 20) FREE(1421, 1),
+                  "renewal: client 1's lease was given no more time for 401 ms, and the lock "
+                  "renews every 300 ms");
+    assert_passes(HOLDS FAULT_OF_NODE(10, 1, "stall", "start", 1) FREE(1900, 1));
     assert_verdict(judge_lines("renewal", HOLDS STALLED(10, 20) MOVED(304, 1, 1293)), VERDICT_FAIL);
     assert_passes(HOLDS STALLED(10, 20) RENEWS(303, 302, 304, 1000, 1303) MOVED(310, 1, 1298)
                       FREE(400, 1));
@@ -126,4 +130,17 @@ Test(renewal, who_stood_still_may_have_renewed_in_time)
     HOLDS RENEWS(303, 302, 304, 1000, 1303) STOOD_STILL_OF(320, 1, ms) FREE(320, 1)
     assert_verdict(judge_lines("renewal", HEARD_LATE(16)), VERDICT_UNKNOWN);
     assert_verdict(judge_lines("renewal", HEARD_LATE(15)), VERDICT_FAIL);
+}
+
+#define AGAIN(from, to) LEAVE(from, 1) ENTER(to, 1)
+
+Test(renewal, section_that_is_left_and_entered_again_without_a_fault_fails)
+{
+    assert_blamed(HOLDS ENTER(4, 1) AGAIN(50, 60),
+                  "renewal: client 1 was to leave its section, and there was no fault: for 10 ms");
+    assert_passes(HOLDS ENTER(4, 1) LEAVE(50, 1) FREE(60, 1) ENTER(70, 1));
+    assert_passes(HOLDS ENTER(4, 1) STALLED(10, 20) AGAIN(50, 60) FREE(61, 1));
+    assert_passes(HOLDS ENTER(4, 1) STOOD_STILL_OF(5, 2, 1) AGAIN(50, 60) FREE(61, 1));
+    assert_verdict(judge_lines("renewal", HOLDS ENTER(4, 1) STALLED(10, 20) AGAIN(1020, 1021)),
+                   VERDICT_FAIL);
 }

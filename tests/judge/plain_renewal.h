@@ -49,8 +49,8 @@ static inline size_t plain_newest_renewal(const struct plain_history *h, size_t 
     return found;
 }
 
-/* 1: "no more time for longer than `renew_every` and a tenth of a ttl". */
-static inline bool plain_renewed_late(const struct plain_history *h, size_t grant, size_t i)
+/* What gave the lease time last before event `i`, or told of it: the grant at first. */
+static inline size_t plain_last_kept(const struct plain_history *h, size_t grant, size_t i)
 {
     size_t kept = grant;
     for (size_t k = grant; k < i; k++) {
@@ -59,8 +59,60 @@ static inline bool plain_renewed_late(const struct plain_history *h, size_t gran
                     h->events[k].fault == HISTORY_NO_FAULT;
         kept = told || plain_renews(h, grant, k) ? k : kept;
     }
-    return h->header->tries < INT32_MAX && h->events[i].time_ns - h->events[kept].time_ns >
-                                               h->header->renew_every_ns + h->header->ttl_ns / 10;
+    return kept;
+}
+
+/* "A ttl behind the end of the last fault"; INT64_MAX: one goes on at event `i`, or stays, or
+ * stopped the client since its lease was given time. */
+static inline int64_t plain_calm_ns(const struct plain_history *h, size_t grant, size_t i)
+{
+    int64_t calm_ns = 0;
+    int64_t kept_ns = h->events[plain_last_kept(h, grant, i)].time_ns;
+    for (size_t k = 0; k <= i; k++) {
+        const struct history_event *e = &h->events[k];
+        if (!plain_begins(e)) {
+            continue;
+        }
+        enum fault_kind kind = (enum fault_kind)e->fault_kind;
+        bool stopped = (kind == FAULT_PAUSE || kind == FAULT_SLOW || kind == FAULT_KILL) &&
+                       history_fault_names_client(e, h->events[grant].process) &&
+                       plain_fault_end_ns(h, k) >= kept_ns;
+        int64_t over_ns = plain_fault_over_ns(h, k);
+        if (stopped || fault_trait_of(kind)->life == FAULT_STAYS ||
+            over_ns >= h->events[i].time_ns) {
+            return INT64_MAX;
+        }
+        calm_ns = over_ns + h->header->ttl_ns > calm_ns ? over_ns + h->header->ttl_ns : calm_ns;
+    }
+    return calm_ns;
+}
+
+/* 6: a section of the grant is entered again that was left, and "no fault explains it". */
+static inline bool plain_left_for_nothing(const struct plain_history *h, size_t grant, size_t i)
+{
+    size_t last = h->count;
+    for (size_t k = 0; k < i; k++) {
+        const struct history_event *e = &h->events[k];
+        if (e->kind == HISTORY_LATE) {
+            return false;
+        }
+        last = k >= grant && e->kind == HISTORY_SECTION && e->process == h->events[i].process
+                   ? k
+                   : last;
+    }
+    return h->events[i].f == HISTORY_ENTER && last < h->count &&
+           h->events[last].f == HISTORY_LEAVE &&
+           plain_calm_ns(h, grant, i) <= h->events[last].time_ns;
+}
+
+/* 1: "no more time for longer than `renew_every` and a tenth of a ttl". */
+static inline bool plain_renewed_late(const struct plain_history *h, size_t grant, size_t i)
+{
+    int64_t kept_ns = h->events[plain_last_kept(h, grant, i)].time_ns;
+    int64_t calm_ns = plain_calm_ns(h, grant, i);
+    int64_t from_ns = calm_ns > kept_ns ? calm_ns : kept_ns;
+    return h->header->tries < INT32_MAX && calm_ns < h->events[i].time_ns &&
+           h->events[i].time_ns - from_ns > h->header->renew_every_ns + h->header->ttl_ns / 10;
 }
 
 /* 5: "a promise that ends sooner than the key less the allowance and the time that it was under
@@ -131,14 +183,21 @@ static inline bool plain_breaks_renewal(const struct plain_history *h, size_t i)
     if (e->kind == HISTORY_LEASE) {
         return plain_renewed_badly(h, grant, i);
     }
+    if (e->kind == HISTORY_SECTION) {
+        return plain_left_for_nothing(h, grant, i);
+    }
     bool renews = plain_renews(h, grant, i);
     bool releases = plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE);
-    if ((!renews && !releases && e->kind != HISTORY_NOTICE) ||
-        !plain_sound(h, h->events[plain_last_ask(h, i)].time_ns, i)) {
+    if (!renews && !releases && e->kind != HISTORY_NOTICE) {
         return false;
     }
-    if (plain_renewed_late(h, grant, i) ||
-        (e->kind != HISTORY_NOTICE && plain_promised_less(h, grant, i))) {
+    if (plain_renewed_late(h, grant, i)) {
+        return true;
+    }
+    if (!plain_sound(h, h->events[plain_last_ask(h, i)].time_ns, i)) {
+        return false;
+    }
+    if (e->kind != HISTORY_NOTICE && plain_promised_less(h, grant, i)) {
         return true;
     }
     size_t newest = plain_newest_renewal(h, grant, i);
