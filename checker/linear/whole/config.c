@@ -18,7 +18,7 @@ static uint64_t stir(uint64_t hash, uint64_t word)
 static uint64_t config_hash(const struct config_set *set, const struct config *config)
 {
     const struct lock_state *state = &config->state;
-    uint64_t hash = state->depth;
+    uint64_t hash = set->settled ? 0 : state->depth;
     hash = stir(hash, (uint64_t)state->fence);
     hash = stir(hash, (uint64_t)state->highest);
     hash = stir(hash, (uint64_t)state->end);
@@ -31,10 +31,15 @@ static uint64_t config_hash(const struct config_set *set, const struct config *c
     return table_mix(hash);
 }
 
+/*
+ * How deep an owner holds is what was placed and used of his, so who used less of the same can get
+ * as deep as who used more, by what the other one used, and in between does not let go: while
+ * nothing is due he is as rich, however deep.
+ */
 static bool config_equal(const struct config_set *set, const struct config *a,
                          const struct config *b)
 {
-    return a->state.depth == b->state.depth && a->state.fence == b->state.fence &&
+    return (set->settled || a->state.depth == b->state.depth) && a->state.fence == b->state.fence &&
            a->state.highest == b->state.highest && a->state.end == b->state.end &&
            memcmp(a->state.holders, b->state.holders, set->holders * sizeof(uint32_t)) == 0 &&
            memcmp(a->words, b->words, set->key_words * sizeof(uint64_t)) == 0;
@@ -52,6 +57,19 @@ static bool config_as_rich(const struct config_set *set, const struct config *a,
                a->words[i] >> 32 <= b->words[i] >> 32;
     }
     return rich;
+}
+
+static void config_set_index(struct config_set *set)
+{
+    uint32_t *index = set->index;
+    memset(index, 0, ((size_t)set->index_mask + 1) * sizeof *index);
+    for (uint32_t i = 0; i < set->count; i++) {
+        uint32_t at = (uint32_t)config_hash(set, config_at(set, i)) & set->index_mask;
+        while (index[at] != 0) {
+            at = (at + 1) & set->index_mask;
+        }
+        index[at] = i + 1;
+    }
 }
 
 static bool config_set_grow(struct config_set *set)
@@ -73,14 +91,7 @@ static bool config_set_grow(struct config_set *set)
     set->index = index;
     set->room = room;
     set->index_mask = 2 * room - 1;
-    memset(index, 0, 2 * room * sizeof *index);
-    for (uint32_t i = 0; i < set->count; i++) {
-        uint32_t at = (uint32_t)config_hash(set, config_at(set, i)) & set->index_mask;
-        while (index[at] != 0) {
-            at = (at + 1) & set->index_mask;
-        }
-        index[at] = i + 1;
-    }
+    config_set_index(set);
     return true;
 }
 
@@ -188,6 +199,20 @@ bool config_set_narrow(struct config_set *set, uint32_t width)
     }
     memory_release(list);
     return narrows;
+}
+
+void config_set_swap(struct config_set *now, struct config_set *next)
+{
+    ASSERT(!now->settled && now->words == next->words);
+    bool settled = next->settled;
+    struct config_set swapped = *now;
+    *now = *next;
+    *next = swapped;
+    now->settled = false;
+    next->settled = settled;
+    if (settled && now->count > 0) {
+        config_set_index(now); /* by depth, too */
+    }
 }
 
 void config_set_clear(struct config_set *set)

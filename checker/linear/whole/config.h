@@ -30,6 +30,7 @@ struct config_set {
     uint32_t words;     /* of each */
     uint32_t holders;   /* at most, of each: those behind them are not looked at */
     uint32_t key_words; /* of these, the set of placed operations; behind it stand the counters */
+    bool settled;       /* nothing is due, and nobody sees depths: they are not compared */
     size_t bytes_max;
 };
 
@@ -51,6 +52,8 @@ bool config_set_put(struct config_set *set, const struct config *config, uint32_
 /* Keep `width` configurations: in turn of each state of the lock the one that used the least. False
  * if there are no more than that, or no memory for choosing: then all are kept. */
 bool config_set_narrow(struct config_set *set, uint32_t width);
+/* What came of the events so far is what the next ones begin with, and the other way round. */
+void config_set_swap(struct config_set *now, struct config_set *next);
 void config_set_clear(struct config_set *set);
 void config_set_release(struct config_set *set);
 

@@ -37,13 +37,6 @@ static void put_next(struct frontier *frontier, const uint64_t *kept)
     frontier_put(frontier, &frontier->next, NULL);
 }
 
-static void swap_sets(struct frontier *frontier)
-{
-    struct config_set swapped = frontier->now;
-    frontier->now = frontier->next;
-    frontier->next = swapped;
-}
-
 enum { STEPS_BETWEEN_LOOKS = 256 };
 
 /* Time may be up. */
@@ -73,7 +66,7 @@ static bool may_wait(const struct frontier *frontier, uint32_t at, uint32_t due)
         return state_is_held_by(state, wanted->identity) ||
                (frontier->rules.room > 1 && frontier->seen_free);
     }
-    return wanted->kind == OPERATION_FREE &&
+    return wanted->kind == OPERATION_FREE && !state_hides_depth(&frontier->rules) &&
            ((frontier->rules.nests && frontier->nests) || frontier->whole->entangled);
 }
 
@@ -147,7 +140,7 @@ void frontier_close(struct frontier *frontier)
     for (uint32_t w = 0; w < frontier->slot_words; w++) {
         frontier->loose[w] &= kept[w];
     }
-    swap_sets(frontier);
+    config_set_swap(&frontier->now, &frontier->next);
     if (frontier->now.count > frontier->whole->frontier_peak) {
         frontier->whole->frontier_peak = frontier->now.count;
     }
@@ -235,7 +228,7 @@ static void retire(struct frontier *frontier, uint32_t owner)
         }
         frontier->eternal_calls[at] = called;
     }
-    swap_sets(frontier);
+    config_set_swap(&frontier->now, &frontier->next);
     frontier->track_owner[who->track] = NO_TRACK;
     who->track = NO_TRACK;
 }
@@ -279,7 +272,7 @@ static void call_known(struct frontier *frontier, uint32_t operation)
         frontier_absorb(frontier, frontier->scratch);
         frontier_put(frontier, &frontier->next, NULL);
     }
-    swap_sets(frontier);
+    config_set_swap(&frontier->now, &frontier->next);
 }
 
 /* One more event of the owner of `operation` is over. */

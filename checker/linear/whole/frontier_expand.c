@@ -104,10 +104,33 @@ static void let_see(struct frontier *frontier, uint32_t at, uint32_t due, uint32
     }
 }
 
+/* He who holds many times cannot let go of all of them by now, and nobody sees of how many. */
+static bool is_too_deep(const struct frontier *frontier, const struct config *config,
+                        uint32_t holder)
+{
+    if (!state_hides_depth(&frontier->rules) || holder > frontier->someone_count) {
+        return false;
+    }
+    uint32_t frees =
+        frontier_count_left(frontier, config, &frontier->someone[holder - 1], UNKNOWN_FREE);
+    for (uint32_t w = 0; w < frontier->slot_words && frees < config->state.depth; w++) {
+        uint64_t open = frontier->slots_used[w] & ~config->words[w];
+        for (; open != 0; open &= open - 1) {
+            const struct operation *pending =
+                in_slot(frontier, 64 * w + (uint32_t)__builtin_ctzll(open));
+            frees += pending->kind == OPERATION_FREE && pending->identity == holder ? 1 : 0;
+        }
+    }
+    return frees < config->state.depth;
+}
+
 /* One holder lets go. */
 static void let_go(struct frontier *frontier, uint32_t at, uint32_t holder, uint32_t *first_open)
 {
     uint8_t model = frontier->rules.options->model;
+    if (is_too_deep(frontier, config_at(&frontier->now, at), holder)) {
+        return;
+    }
     (void)let_happen(frontier, at, OPERATION_EXTEND, holder, first_open);
     if (frontier_try_expire(frontier, at)) {
         frontier_put(frontier, &frontier->now, first_open);

@@ -61,7 +61,8 @@ enum { PART_CHOSEN_MAX = 12 };
 
 /* What a part of a history leaves out. Without all that was seen, laziness is complete. Without
  * all that some identities did, others find more room; only those who saw that somebody held can
- * miss them. */
+ * miss them. Where one holds, of who is left out it stays known that nobody else held when he, for
+ * sure, did something: that counts as if somebody had looked. */
 struct part {
     bool sightless;
     uint32_t chosen[PART_CHOSEN_MAX];
@@ -238,6 +239,9 @@ void frontier_copy(struct frontier *frontier, const struct config *config);
 /* Whether an unknown operation is left that was called by `position`: the earliest go first. */
 bool frontier_has_left(const struct frontier *frontier, const struct config *config,
                        const struct someone *who, enum unknown_kind kind, int64_t position);
+/* How many are left of those called so far. */
+uint32_t frontier_count_left(const struct frontier *frontier, const struct config *config,
+                             const struct someone *who, enum unknown_kind kind);
 void frontier_use(const struct frontier *frontier, struct config *config, uint32_t track,
                   enum unknown_kind kind);
 /* A pending operation that was called by `position` and is not placed: the one that is due first;
@@ -276,9 +280,10 @@ bool frontier_is_doomed(const struct frontier *frontier, const struct config *co
                         uint32_t owner, enum unknown_kind used);
 
 /* frontier_parts.c: who asked for what fitted nowhere, who held the lock then, and who did
- * something last; whether an operation belongs to a part. */
+ * something last; make of an operation what a part has of it, false if nothing. */
 struct part frontier_part_near(const struct frontier *frontier);
-bool frontier_part_has(const struct part *part, const struct operation *operation);
+bool frontier_part_of(const struct part *part, const struct linear_options *options,
+                      struct operation *operation);
 
 /* ---- frontier_reserve.c: exact leases ------------------------------------------------------- */
 

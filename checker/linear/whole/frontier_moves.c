@@ -46,6 +46,13 @@ static uint32_t used_of(const struct frontier *frontier, const struct config *co
     return (uint32_t)(kind == UNKNOWN_FREE ? word >> 32 : word);
 }
 
+uint32_t frontier_count_left(const struct frontier *frontier, const struct config *config,
+                             const struct someone *who, enum unknown_kind kind)
+{
+    return who->track == NO_TRACK ? 0
+                                  : who->called[kind] - used_of(frontier, config, who->track, kind);
+}
+
 /* Whether one is left that was called by `position`; the earliest called are used first. */
 bool frontier_has_left(const struct frontier *frontier, const struct config *config,
                        const struct someone *who, enum unknown_kind kind, int64_t position)

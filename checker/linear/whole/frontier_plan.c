@@ -294,6 +294,7 @@ void frontier_prepare(struct frontier *frontier)
     frontier->now.key_words = frontier->next.key_words = frontier->slot_words;
     frontier->now.holders = frontier->next.holders = frontier->rules.room;
     frontier->now.bytes_max = frontier->next.bytes_max = frontier->whole->options->bytes_max / 2;
+    frontier->next.settled = state_hides_depth(&frontier->rules);
     frontier_restart(frontier);
     uint32_t at;
     frontier->scratch->trail = UINT32_MAX;

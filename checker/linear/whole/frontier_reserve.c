@@ -132,9 +132,7 @@ static void fill_with(struct frontier *frontier, uint32_t track)
             frontier_put(frontier, &frontier->next, NULL);
         }
     }
-    struct config_set swapped = frontier->now;
-    frontier->now = frontier->next;
-    frontier->next = swapped;
+    config_set_swap(&frontier->now, &frontier->next);
     frontier->track_owner[track] = NO_TRACK;
     who->track = NO_TRACK;
 }

@@ -379,9 +379,8 @@ static bool is_part_illegal(struct whole *whole, const struct part *part)
     less.count = 0;
     less.operations = memory_resize(NULL, (whole->count + 1) * sizeof *less.operations);
     for (size_t i = 0; less.operations != NULL && i < whole->count; i++) {
-        if (frontier_part_has(part, &whole->operations[i])) {
-            less.operations[less.count++] = whole->operations[i];
-        }
+        less.operations[less.count] = whole->operations[i];
+        less.count += frontier_part_of(part, whole->options, &less.operations[less.count]) ? 1 : 0;
     }
     if (less.operations == NULL) {
         return false;
@@ -399,15 +398,23 @@ static bool is_part_illegal(struct whole *whole, const struct part *part)
     return illegal;
 }
 
-/* Who asked, alone; with who held the lock; of exact leases with some, and then more, who did
- * something near. */
+/* Who asked, and where one holds, each who held the lock, alone; all of them; of exact leases with
+ * some, and then more, who did something near. */
 static bool is_some_part_illegal(struct search *search)
 {
     struct whole *whole = search->frontier->whole;
     const uint32_t near = search->part.near;
-    const uint32_t counts[] = {1, near, near + 2, near + 4, PART_CHOSEN_MAX};
-    uint32_t before = 0;
-    uint32_t tries = whole->options->model == LINEAR_LEASE_EXACT ? COUNT_OF(counts) : 2;
+    const uint32_t counts[] = {near, near + 2, near + 4, PART_CHOSEN_MAX};
+    uint32_t alone = search->frontier->rules.room == 1 ? near : 1;
+    ASSERT(near > 0 && near <= search->part.count && search->part.count <= PART_CHOSEN_MAX);
+    for (uint32_t i = 0; i < alone; i++) {
+        const struct part part = {.count = 1, .chosen = {search->part.chosen[i]}};
+        if (is_part_illegal(whole, &part)) {
+            return true;
+        }
+    }
+    uint32_t before = 1;
+    uint32_t tries = whole->options->model == LINEAR_LEASE_EXACT ? COUNT_OF(counts) : 1;
     for (uint32_t i = 0; i < tries; i++) {
         struct part part = search->part;
         part.count = counts[i] < part.count ? counts[i] : part.count;

@@ -17,6 +17,11 @@ struct state_rules state_rules(const struct linear_options *options)
     };
 }
 
+bool state_hides_depth(const struct state_rules *rules)
+{
+    return rules->nests && !rules->fenced && rules->options->depth_max == 0;
+}
+
 bool state_is_held_by(const struct lock_state *state, uint32_t identity)
 {
     for (int i = 0; i < STATE_HOLDERS_MAX && state->holders[i] != HOLDER_NOBODY; i++) {

@@ -44,6 +44,9 @@ struct state_rules {
 
 struct state_rules state_rules(const struct linear_options *options);
 
+/* Reentrant, and nobody sees how deep an owner holds, only whether he does. */
+bool state_hides_depth(const struct state_rules *rules);
+
 /* Apply what `kind` by `identity` does; false, and an undefined state, if it is not allowed. */
 bool state_apply(struct lock_state *state, const struct state_rules *rules,
                  const struct operation *operation);
