@@ -129,6 +129,7 @@ enum linear_reason {
     X(LINEAR_LIMIT_TIE, "a grant was released before it returned")                                 \
     X(LINEAR_LIMIT_PROMISE, "a promise was over before it arrived, or when a release succeeded")   \
     X(LINEAR_LIMIT_MODEL, "the model or a policy needs the whole history")                         \
+    X(LINEAR_LIMIT_PERMITS, "more clients than are searched may hold a permit at a time: 32")      \
     X(LINEAR_LIMIT_LOG, "the operations do not fit into the memory set aside for them")            \
     X(LINEAR_LIMIT_BYTES, "the memory limit is reached")                                           \
     X(LINEAR_LIMIT_TIME, "the time limit is reached")

@@ -17,6 +17,7 @@
  *     frontier_clock.c   promised ends, each as an event of its own
  *     frontier_reserve.c exact leases: what makes no difference any more
  *     frontier_ahead.c   semaphores: what dies far ahead
+ *     frontier_permits.c semaphores: no more permits than can be held at a time
  *     frontier_parts.c   few that may be illegal without all others
  *     frontier_plan.c    what is known before: owners, sizes, when unknown operations were called
  *     frontier_order.c   the legal order of a pass
@@ -278,6 +279,9 @@ void frontier_expand(struct frontier *frontier, uint32_t at, uint32_t due, uint3
 void frontier_look_ahead(struct frontier *frontier);
 bool frontier_is_doomed(const struct frontier *frontier, const struct config *config,
                         uint32_t owner, enum unknown_kind used);
+
+/* frontier_permits.c: how many permits of a semaphore make a difference. */
+uint32_t frontier_permits(struct whole *whole);
 
 /* frontier_parts.c: who asked for what fitted nowhere, who held the lock then, and who did
  * something last; make of an operation what a part has of it, false if nothing. */

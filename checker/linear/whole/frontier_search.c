@@ -444,21 +444,36 @@ static enum whole_verdict judge_parts(struct search *search)
     return verdict == WHOLE_NOT_FOR_ME ? search_on(search, search->effort_count) : verdict;
 }
 
-enum whole_verdict frontier_judge(struct whole *whole)
+static enum whole_verdict judge_searched(struct whole *whole)
 {
-    const struct linear_options *options = whole->options;
-    if ((options->model == LINEAR_SEMAPHORE && options->permits > STATE_HOLDERS_MAX) ||
-        whole->count >= UINT32_MAX / 4) {
-        whole->limit = LINEAR_LIMIT_MODEL;
-        return WHOLE_UNKNOWN;
-    }
     struct frontier frontier;
     struct search search;
     bool ready = search_begin(&search, &frontier, whole);
     enum whole_verdict verdict = ready ? judge_parts(&search) : WHOLE_UNKNOWN;
-    if (verdict == WHOLE_LEGAL && options->order) {
+    if (verdict == WHOLE_LEGAL && whole->options->order) {
         frontier_write_order(&frontier);
     }
     search_end(&search);
+    return verdict;
+}
+
+enum whole_verdict frontier_judge(struct whole *whole)
+{
+    const struct linear_options *asked = whole->options;
+    struct linear_options options = *asked;
+    if (whole->count >= UINT32_MAX / 4) {
+        whole->limit = LINEAR_LIMIT_MODEL;
+        return WHOLE_UNKNOWN;
+    }
+    if (options.model == LINEAR_SEMAPHORE) {
+        options.permits = frontier_permits(whole);
+    }
+    if (options.permits > STATE_HOLDERS_MAX) {
+        whole->limit = LINEAR_LIMIT_PERMITS;
+        return WHOLE_UNKNOWN;
+    }
+    whole->options = &options;
+    enum whole_verdict verdict = judge_searched(whole);
+    whole->options = asked;
     return verdict;
 }
