@@ -45,10 +45,14 @@ enum operation_kind {
 struct operation {
     int64_t called;
     int64_t returned; /* POSITION_NEVER where the outcome is unknown */
-    int64_t fence;    /* 0 where unknown */
-    int64_t until;   /* lease: position of the promised end, else POSITION_NEVER; of a release: from
-                        where on it says nothing, filled in by the search */
-    uint64_t invoke; /* index of its invoke event: its name */
+    union {
+        int64_t fence; /* 0 where unknown */
+        int64_t told;  /* lease: when its end was told otherwise, unasked; else INT64_MIN */
+    };
+    int64_t until; /* lease: position of the promised end, else POSITION_NEVER; of a release: from
+                      where on it says nothing, filled in by the search */
+    int64_t promised; /* lease: the end as it was granted */
+    uint64_t invoke;  /* index of its invoke event: its name */
     uint32_t resource;
     uint32_t identity; /* 1, 2, ...: who owns what it takes; 0 where it has none */
     uint32_t name;     /* the same, and never renumbered */

@@ -6,6 +6,8 @@
 #include "checker/linear/whole/order.h"
 #include "checker/linear/whole/whole.h"
 
+#include <string.h>
+
 static enum whole_verdict judge(struct whole *whole, struct linear_result *result)
 {
     bool searched = false;
@@ -88,14 +90,96 @@ static bool is_definite(const struct linear *linear, const struct whole *whole)
     return true;
 }
 
+/* The acquires and releases of a lock by identity: the last of each, and the one before each; from
+ * 1, or 0. */
+struct turns_taken {
+    uint32_t *last_take, *last_free, *before;
+};
+
+/* The last acquire of its caller that was granted before it was called, or is of unknown outcome;
+ * NULL if there is none, or one that was let go before. */
+static struct operation *extended_by(const struct turns_taken *turns, struct operation *operations,
+                                     const struct operation *extend)
+{
+    uint32_t take = turns->last_take[extend->identity];
+    while (take != 0 && operations[take - 1].kind == OPERATION_TAKE &&
+           operations[take - 1].returned > extend->called) {
+        take = turns->before[take];
+    }
+    uint32_t free = take == 0 ? 0 : turns->last_free[extend->identity];
+    for (; free != 0 && operations[free - 1].called > operations[take - 1].called;
+         free = turns->before[free]) {
+        if (operations[free - 1].returned < extend->called) {
+            return NULL;
+        }
+    }
+    return take == 0 ? NULL : &operations[take - 1];
+}
+
+/* Extensions of a `lease` move ends, and are no operations then. */
+static void move_ends(const struct turns_taken *turns, struct operation *operations, size_t *count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++) {
+        const struct operation one = operations[i];
+        if (one.kind == OPERATION_EXTEND) {
+            struct operation *take = extended_by(turns, operations, &one);
+            bool later = take != NULL && one.until != POSITION_NEVER && one.until > take->until;
+            if (later && one.returned > take->told) {
+                take->until = one.until;
+            }
+            continue;
+        }
+        operations[kept++] = one;
+        bool takes = one.kind == OPERATION_TAKE || one.kind == OPERATION_MAYBE_TAKE;
+        if (takes || one.kind == OPERATION_FREE) {
+            uint32_t *last = takes ? turns->last_take : turns->last_free;
+            turns->before[kept] = last[one.identity];
+            last[one.identity] = (uint32_t)kept;
+        }
+    }
+    *count = kept;
+}
+
+/* False without memory for it. */
+static bool ends_ready(const struct linear *linear, struct operation *operations, size_t *count)
+{
+    uint32_t identities = 0;
+    for (size_t i = 0; i < *count; i++) {
+        uint32_t identity = operations[i].identity;
+        identities = identity > identities ? identity : identities;
+    }
+    if (linear->options.model != LINEAR_LEASE) {
+        return true;
+    }
+    struct arena arena = arena_empty(linear->options.bytes_max);
+    struct turns_taken turns = {
+        arena_take(&arena, (identities + 1) * sizeof(uint32_t)),
+        arena_take(&arena, (identities + 1) * sizeof(uint32_t)),
+        arena_take(&arena, (*count + 1) * sizeof(uint32_t)),
+    };
+    bool ready = turns.last_take != NULL && turns.last_free != NULL && turns.before != NULL;
+    if (ready && *count < UINT32_MAX) {
+        memset(turns.last_take, 0, (identities + 1) * sizeof(uint32_t));
+        memset(turns.last_free, 0, (identities + 1) * sizeof(uint32_t));
+        move_ends(&turns, operations, count);
+    }
+    arena_release(&arena);
+    return ready && *count < UINT32_MAX;
+}
+
 static void judge_resource(struct linear *linear, size_t begin, size_t end)
 {
     struct operation *operations = &linear->log.operations[begin];
     uint32_t resource = operations->resource;
-    struct whole whole = {
-        .options = &linear->options, .operations = operations, .count = end - begin};
+    size_t count = end - begin;
+    bool moved = ends_ready(linear, operations, &count);
+    if (count == 0) {
+        return; /* extensions alone say nothing */
+    }
+    struct whole whole = {.options = &linear->options, .operations = operations, .count = count};
     struct arena arena = arena_empty(linear->options.bytes_max);
-    bool ready = order_ready(linear, whole.count);
+    bool ready = moved && order_ready(linear, whole.count);
     if (linear->options.order && ready) {
         whole.order = arena_take(&arena, (whole.count + 1) * sizeof *whole.order);
         ready = whole.order != NULL;

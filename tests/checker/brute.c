@@ -29,6 +29,7 @@ struct brute_op {
     int64_t ret;
     int64_t fence;
     int64_t until; /* lease: the promised end; 0 for none */
+    int64_t moved; /* lease: where extensions moved it; filled in */
     int seen;      /* observe: 0 free, -1 somebody, else the owner */
 };
 
@@ -176,7 +177,8 @@ static void brute_begin(struct brute_state *s, const struct brute_rules *r,
 {
     bool promised = op->until != 0 && op->outcome == BRUTE_OK;
     int64_t before = op->f == BRUTE_EXTEND ? s->may_end : BRUTE_ALWAYS;
-    s->may_end = s->must_end = op->until == 0 ? BRUTE_NEVER : op->until;
+    int64_t until = r->model == BRUTE_LEASE ? op->moved : op->until;
+    s->may_end = s->must_end = until == 0 ? BRUTE_NEVER : until;
     if (r->model == BRUTE_LEASE_EXACT) {
         s->may_end = s->time + r->ttl_low;
         s->must_end = s->time + r->ttl_high;
@@ -260,9 +262,51 @@ static bool brute_counts(const struct brute_rules *r, const struct brute_op *op)
                                   : op->f == BRUTE_RELEASE && (r->not_held || r->forgive);
 }
 
-/* Is there a legal order? Depth first over sets of placed operations, with an explicit stack. */
-static bool brute_legal(const struct brute_rules *r, const struct brute_op *ops, int count)
+/* The acquire whose end an extension moves: the last of its caller that was granted before it was
+ * called, or is of unknown outcome and was called before; if no release that succeeded came between
+ * them. */
+static struct brute_op *brute_extended(const struct brute_rules *r, struct brute_op *ops, int count,
+                                       const struct brute_op *extend)
 {
+    struct brute_op *last = NULL;
+    for (int i = 0; i < count; i++) {
+        bool before = ops[i].outcome == BRUTE_OK     ? ops[i].ret < extend->call
+                      : ops[i].outcome == BRUTE_FAIL ? false
+                                                     : ops[i].call < extend->call;
+        if (ops[i].f == BRUTE_ACQUIRE && ops[i].who == extend->who && before &&
+            (last == NULL || ops[i].call > last->call)) {
+            last = &ops[i];
+        }
+    }
+    for (int i = 0; i < count && last != NULL; i++) {
+        bool done = ops[i].outcome == BRUTE_OK || (ops[i].outcome == BRUTE_FAIL && r->forgive);
+        if (ops[i].f == BRUTE_RELEASE && ops[i].who == extend->who && done &&
+            ops[i].call > last->call && ops[i].ret < extend->call) {
+            return NULL;
+        }
+    }
+    return last;
+}
+
+/* Extensions of a `lease` that succeeded move ends. */
+static void brute_move_ends(const struct brute_rules *r, struct brute_op *ops, int count)
+{
+    for (int i = 0; i < count; i++) {
+        ops[i].moved = ops[i].until;
+    }
+    for (int i = 0; i < count && r->model == BRUTE_LEASE; i++) {
+        struct brute_op *take = brute_extended(r, ops, count, &ops[i]);
+        bool moves = ops[i].f == BRUTE_EXTEND && ops[i].outcome == BRUTE_OK && ops[i].until != 0;
+        if (moves && take != NULL && take->moved != 0 && ops[i].until > take->moved) {
+            take->moved = ops[i].until;
+        }
+    }
+}
+
+/* Is there a legal order? Depth first over sets of placed operations, with an explicit stack. */
+static bool brute_legal(const struct brute_rules *r, const struct brute_op *given, int count)
+{
+    struct brute_op ops[BRUTE_OPS_MAX];
     struct frame {
         struct brute_state state;
         unsigned placed;
@@ -270,6 +314,8 @@ static bool brute_legal(const struct brute_rules *r, const struct brute_op *ops,
         int64_t next_time;
     } stack[BRUTE_OPS_MAX + 1];
     unsigned must = 0, may = 0;
+    memcpy(ops, given, (size_t)count * sizeof *ops);
+    brute_move_ends(r, ops, count);
     for (int i = 0; i < count; i++) {
         bool unknown = ops[i].outcome == BRUTE_INFO || ops[i].outcome == BRUTE_OPEN;
         may |= brute_counts(r, &ops[i]) ? 1u << i : 0;

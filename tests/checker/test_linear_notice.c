@@ -100,3 +100,23 @@ Test(linear_notice, what_was_extended_was_held_all_the_time)
     cr_expect_eq(verdict_of("a1.x:0-5/3 e1.x:10-11/100 a2.y:50-51/150", NULL), VERDICT_FAIL);
     cr_expect_eq(verdict_of("a1.x:0-5/3 e1.x:10-11/40 a2.y:50-51/150", NULL), VERDICT_PASS);
 }
+
+/* One process holds again when its lease has run out: what it extends is the later one. */
+Test(linear_notice, an_extension_is_of_the_last_lease_of_its_caller)
+{
+    cr_expect_eq(verdict_of("a1:0-1/10 a1:20-21/30 e1:25-26/35", NULL), VERDICT_PASS);
+    cr_expect_eq(verdict_of("a1:0-1/10 a2:20-21/30 a1:40-41/50 e1:45-46/55", NULL), VERDICT_PASS);
+    cr_expect_eq(verdict_of("a1:0-1/10 a1:20-21/30 e1:25-26/60 a2:50-51/90", NULL), VERDICT_FAIL);
+    cr_expect_eq(verdict_of("a1:0-1/10 a1:20-21/30 e1:25-26/40 a2:50-51/90", NULL), VERDICT_PASS);
+    cr_expect_eq(verdict_of("e2@o:0-6/40 a1@o:2-4/5 a3:10-11/50", NULL), VERDICT_PASS,
+                 "what was asked for before the lease was granted");
+    cr_expect_eq(verdict_of("a1.x:0-1/9 r1.x:2-3 e1.x:5-6/90 a2.y:20-21/30", NULL), VERDICT_PASS,
+                 "let go before");
+}
+
+/* An end that its caller was promised is reached, though a later one is promised by now. */
+Test(linear_notice, a_release_says_nothing_once_the_first_promised_end_is_reached)
+{
+    cr_expect_eq(verdict_of("a1.x:0-1/10 e1.x:5-6/30 r1.x:12-13 r1.x:15-16", NULL), VERDICT_PASS);
+    cr_expect_eq(verdict_of("a1.x:0-1/10 e1.x:5-6/30 r1.x:7-8 r1.x:8-9", NULL), VERDICT_FAIL);
+}

@@ -35,8 +35,9 @@ struct linear_hold {
     int64_t until;            /* position of the promised end, else NEVER */
     int64_t bound;            /* the end must not lie behind this, else NEVER */
     union {
-        int64_t fence; /* 0 where unknown */
-        struct {       /* semaphore: the open cores beside it, in the order of their grants */
+        int64_t fence;    /* 0 where unknown */
+        int64_t promised; /* lease: the end as it was granted, before it was moved */
+        struct {          /* semaphore: the open cores beside it, in the order of their grants */
             uint32_t open_older, open_newer;
         };
     };

@@ -84,6 +84,19 @@ static void call_release(struct linear *linear, struct stream_slot *slot)
     }
 }
 
+/* It moves the end of a lease that was granted before, and not let go. */
+static void call_extend(struct linear *linear, struct stream_slot *slot)
+{
+    uint32_t at = hold_find(linear, slot);
+    if (at == CHAIN_NO_HOLD || linear->holds[at].granted == POSITION_NEVER ||
+        linear->holds[at].released_ok) {
+        return;
+    }
+    ASSERT(linear->holds[at].granted < slot->called);
+    slot->hold = at;
+    linear->holds[at].pending++;
+}
+
 void stream_judge_call(struct linear *linear, uint32_t at)
 {
     struct stream_slot *slot = &linear->slots[at];
@@ -96,6 +109,8 @@ void stream_judge_call(struct linear *linear, uint32_t at)
         call_release(linear, slot);
     } else if (slot->f == HISTORY_ACQUIRE && slot->identified) {
         acquire_attach(linear, slot);
+    } else if (slot->f == HISTORY_EXTEND && linear->leased) {
+        call_extend(linear, slot);
     } else if (slot->f == HISTORY_ACQUIRE) {
         key->anonymous++;
         if (stream_has_touched(linear, slot)) {
@@ -134,6 +149,7 @@ static void acquire_granted(struct linear *linear, struct stream_slot *slot,
     }
     if (slot->clash || slot->tainted) {
         judge_clash(linear, slot);
+        hold->logged = returned->logged;
         return;
     }
     hold->grant = GRANT_OK;
@@ -155,6 +171,10 @@ static void acquire_granted(struct linear *linear, struct stream_slot *slot,
         crowd_grant(linear, slot, returned->returned, &finding);
     } else {
         chain_grant(&key->chain, linear->holds, slot->hold, returned->returned, &finding);
+    }
+    if (linear->leased) {
+        ASSERT(hold->fence == 0); /* whose place it takes */
+        hold->promised = returned->until;
     }
     find(linear, slot->resource, &finding);
 }
@@ -266,7 +286,7 @@ static void release_succeeded(struct linear *linear, struct stream_slot *slot,
     if (reused || hold->asked_again || (hold->clashes > 0 && !linear->reentrant)) {
         judge_clash(linear, slot);
     }
-    bool late = hold->until < moment->returned && hold->released < moment->called;
+    bool late = hold->promised < moment->returned && hold->released < moment->called;
     if (linear->leased && (hold->grant != GRANT_OK || hold->released_ok || late)) {
         /* How long it held is not known, yet or any more: the release may say nothing. */
         stream_limit(linear, slot->resource, LINEAR_LIMIT_PROMISE);
@@ -312,19 +332,18 @@ static void return_release(struct linear *linear, struct stream_slot *slot,
 static void return_extend(struct linear *linear, struct stream_slot *slot,
                           const struct stream_return *returned)
 {
-    slot->hold = hold_find(linear, slot);
-    if (slot->hold == CHAIN_NO_HOLD || returned->type != HISTORY_OK ||
-        returned->until == POSITION_NEVER) {
-        return;
-    }
+    struct linear_hold *hold = &linear->holds[slot->hold];
     struct linear_moment moment = {.invoke = slot->invoke,
                                    .called = slot->called,
                                    .returned = returned->returned,
                                    .until = returned->until};
     struct linear_finding finding = {0};
-    chain_until(&linear->holds[slot->hold], &moment, &finding);
-    stream_log_until(linear, &linear->holds[slot->hold]);
-    find(linear, slot->resource, &finding);
+    if (returned->type == HISTORY_OK && returned->until != POSITION_NEVER) {
+        chain_until(hold, &moment, &finding);
+        find(linear, slot->resource, &finding);
+    }
+    hold->pending--;
+    hold_drop_if_settled(linear, slot->hold);
 }
 
 void stream_judge_return(struct linear *linear, const struct stream_return *returned)
@@ -336,7 +355,7 @@ void stream_judge_return(struct linear *linear, const struct stream_return *retu
         return_acquire(linear, slot, returned);
     } else if (slot->f == HISTORY_RELEASE && slot->hold != CHAIN_NO_HOLD) {
         return_release(linear, slot, returned);
-    } else if (slot->f == HISTORY_EXTEND) {
+    } else if (slot->f == HISTORY_EXTEND && slot->hold != CHAIN_NO_HOLD) {
         return_extend(linear, slot, returned);
     } else if (slot->f == HISTORY_OBSERVE && returned->type == HISTORY_OK) {
         stream_limit(linear, slot->resource, LINEAR_LIMIT_MODEL);

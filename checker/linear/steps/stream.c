@@ -289,12 +289,13 @@ static int64_t until_of(const struct linear *linear, const struct stream_slot *s
                                   : until_asked(linear, slot);
 }
 
-/* An extension is an operation of its own where it proves a hold, and only tokens count where
- * nobody holds anything. */
+/* An extension is an operation of its own where it proves a hold; of a `lease` it moves an end
+ * (settle.c). Only tokens count where nobody holds anything. */
 static bool is_kept(const struct linear *linear, uint8_t f, uint8_t kind)
 {
     uint8_t model = linear->options.model;
-    bool extends = model == LINEAR_LEASE_EXACT || model == LINEAR_LEASE_REFRESHED;
+    bool extends = model == LINEAR_LEASE_EXACT || model == LINEAR_LEASE_REFRESHED ||
+                   (model == LINEAR_LEASE && kind == OPERATION_EXTEND);
     bool takes = kind == OPERATION_TAKE || kind == OPERATION_MAYBE_TAKE;
     bool says_nothing = kind == OPERATION_NONE || (f == HISTORY_EXTEND && !extends) ||
                         (kind == OPERATION_MAYBE_EXTEND && model == LINEAR_LEASE_REFRESHED);
@@ -320,8 +321,9 @@ static void log_return(struct linear *linear, const struct stream_slot *slot,
     struct operation operation = {
         .called = slot->called,
         .returned = unknown ? POSITION_NEVER : returned->returned,
-        .fence = returned->fence,
+        .fence = linear->leased ? INT64_MIN : returned->fence, /* never told otherwise */
         .until = returned->until,
+        .promised = returned->until,
         .invoke = slot->invoke,
         .resource = slot->resource,
         .identity = log_identity(&linear->log, &slot->identity),
@@ -398,10 +400,13 @@ void stream_flush(struct linear *linear, int64_t now_ns)
     }
 }
 
-void stream_log_until(struct linear *linear, const struct linear_hold *hold)
+/* The log must know, too. */
+static void log_told(struct linear *linear, const struct linear_hold *hold, int64_t position)
 {
     if (hold->logged > 0 && !linear->log.full) {
+        ASSERT(hold->logged <= linear->log.count);
         linear->log.operations[hold->logged - 1].until = hold->until;
+        linear->log.operations[hold->logged - 1].told = position;
     }
 }
 
@@ -425,7 +430,7 @@ void stream_notice(struct linear *linear, const struct history_event *event)
                                    .until = lost && hold->until < until ? hold->until : until};
     struct linear_finding finding = {0};
     chain_until(hold, &moment, &finding);
-    stream_log_until(linear, hold);
+    log_told(linear, hold, position_of_call(time_clamped(event->time_ns)));
     stream_find(linear, event->resource, &finding);
 }
 

@@ -141,8 +141,6 @@ void stream_flush(struct linear *linear, int64_t now_ns);
 /* Whether a release of the same process returned at the very time of this call: an acquire that
  * names nobody may then have come before it. */
 bool stream_has_touched(const struct linear *linear, const struct stream_slot *slot);
-/* The promised end of a hold has moved: the log must know. */
-void stream_log_until(struct linear *linear, const struct linear_hold *hold);
 /* A lease's end moved, or its holder was told that it is lost. */
 void stream_notice(struct linear *linear, const struct history_event *event);
 /* What the policies make of an operation that returned: enum operation_kind. */

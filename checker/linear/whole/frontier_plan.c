@@ -164,7 +164,7 @@ static void note_ends(struct frontier *frontier)
             const struct operation *take = &whole->operations[call];
             struct someone *who = &frontier->someone[frontier->owners[call]];
             bool takes = take->kind == OPERATION_TAKE || take->kind == OPERATION_MAYBE_TAKE;
-            who->busy = takes && take->until < who->busy ? take->until : who->busy;
+            who->busy = takes && take->promised < who->busy ? take->promised : who->busy;
         }
         if (whole->operations[returned].kind == OPERATION_FREE) {
             whole->operations[returned].until = frontier->someone[frontier->owners[returned]].busy;
