@@ -290,6 +290,16 @@ static void truth_finish(void *state, const struct ledger *ledger)
     check_conclude(state);
 }
 
+/* Who keeps or lacks what counts: what is one store says so in one voice. */
+static const char *keepers(const struct telling *telling)
+{
+    const struct history_header *header = telling->history->header;
+    if (history_stores(header) > 1) {
+        return "a majority of nodes";
+    }
+    return header->node_count == 1 ? "the node" : "the cluster";
+}
+
 static void say_truth(const struct telling *telling)
 {
     struct text *text = telling->text;
@@ -300,8 +310,8 @@ static void say_truth(const struct telling *telling)
     case GRANTED_WITHOUT_MAJORITY:
         text_add(text, " was granted ");
         put_resource(telling, event->resource);
-        text_add(text, " with %" PRId64 " of the %" PRId64 " keys that make a majority", number[0],
-                 number[1]);
+        text_add(text, " with ");
+        put_quorum(text, number[0], number[1]);
         return;
     case RELEASED_BUT_KEPT:
         text_add(text, "'s release of ");
@@ -335,6 +345,10 @@ static void say_truth(const struct telling *telling)
     case EXTENDED_BUT_REMADE:
         text_add(text, " was told that its lease of ");
         put_resource(telling, event->resource);
+        if (number[1] == 1) {
+            text_add(text, " goes on, but its key was gone and set anew");
+            return;
+        }
         text_add(text,
                  " goes on, but only %" PRId64 " of the %" PRId64
                  " keys that make a majority had stayed; the others were gone and set anew",
@@ -351,7 +365,7 @@ static void say_truth(const struct telling *telling)
     default:
         text_add(text, " was refused ");
         put_resource(telling, event->resource);
-        text_add(text, ", but a majority of nodes kept its key for another ");
+        text_add(text, ", but %s kept its key for another ", keepers(telling));
         put_length(text, number[0]);
         return;
     }
@@ -371,13 +385,13 @@ static void effect_truth(const struct telling *telling)
         [EXTENDED_BUT_GONE] = " extended ",
     };
     static const char *const behind[] = {
-        [GRANTED_WITHOUT_MAJORITY] = " without a majority of keys",
+        [GRANTED_WITHOUT_MAJORITY] = " without ",
         [RELEASED_BUT_KEPT] = ", but its keys stayed",
         [NOT_RELEASED_BUT_HELD] = " is not held, but its keys stayed",
-        [REFUSED_BUT_KEPT] = ", but a majority of nodes kept its key",
+        [REFUSED_BUT_KEPT] = " kept its key",
         [EXTENDED_BUT_REMADE] = " goes on, but its keys were gone",
         [UNKNOWN_BUT_ANSWERED] = ", but all nodes had carried it out",
-        [RELEASED_BUT_NOT_HELD] = ", but a majority of nodes had no key of it",
+        [RELEASED_BUT_NOT_HELD] = " had no key of it",
         [FREED_WHILE_HELD] = ", and its keys were deleted",
         [EXTENDED_BUT_GONE] = ", but its keys were gone",
     };
@@ -385,7 +399,14 @@ static void effect_truth(const struct telling *telling)
     put_client(telling, telling_operation(telling)->process);
     text_add(telling->text, "%s", before[reason]);
     put_resource(telling, telling->resource);
+    if (reason == REFUSED_BUT_KEPT || reason == RELEASED_BUT_NOT_HELD) {
+        text_add(telling->text, ", but %s", keepers(telling));
+    }
     text_add(telling->text, "%s", behind[reason]);
+    if (reason == GRANTED_WITHOUT_MAJORITY) {
+        bool one = history_stores(telling->history->header) == 1;
+        text_add(telling->text, one ? "a key" : "a majority of keys");
+    }
 }
 
 const struct check check_result_truth = {

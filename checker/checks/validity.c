@@ -254,8 +254,13 @@ static void say_validity(const struct telling *telling)
     }
     text_add(text, " was to run for another ");
     put_length(text, left_ns);
+    int32_t stores = history_stores(telling->history->header);
+    if (stores == 1) {
+        text_add(text, " when its key was not there");
+        return;
+    }
     text_add(text, " when only %" PRId64 " of %" PRId32 " nodes had its key",
-             telling->result->number[1], history_stores(telling->history->header));
+             telling->result->number[1], stores);
 }
 
 static void effect_validity(const struct telling *telling)
@@ -282,9 +287,12 @@ static void effect_validity(const struct telling *telling)
         text_add(text, "'s lease was promised for longer than its keys were given");
         return;
     }
-    text_add(text, result->reason == MAJORITY_LOST
-                       ? "'s lease outlived the majority of its keys"
-                       : "'s lease never had a majority of keys behind it");
+    bool one = history_stores(telling->history->header) == 1;
+    text_add(text,
+             result->reason == MAJORITY_LOST ? "'s lease outlived %s"
+                                             : "'s lease never had %s behind it",
+             result->reason == MAJORITY_LOST ? (one ? "its key" : "the majority of its keys")
+                                             : (one ? "a key" : "a majority of keys"));
 }
 
 const struct check check_validity = {

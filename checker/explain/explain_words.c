@@ -82,6 +82,15 @@ void put_time(struct text *text, int64_t time_ns)
     moment_print(time_ns, text);
 }
 
+void put_quorum(struct text *text, int64_t keys, int64_t quorum)
+{
+    if (quorum == 1 && keys == 0) {
+        text_add(text, "no key");
+        return;
+    }
+    text_add(text, "%" PRId64 " of the %" PRId64 " keys that make a majority", keys, quorum);
+}
+
 void put_length(struct text *text, int64_t length_ns)
 {
     duration_print_short(length_ns, text);

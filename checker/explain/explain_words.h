@@ -39,6 +39,9 @@ const struct history_event *telling_operation(const struct telling *telling);
 /* The first event of a fault; NULL if it never began. */
 const struct history_event *telling_fault(const struct telling *telling, int32_t fault);
 
+/* "2 of the 3 keys that make a majority", or "no key" where one is all that it takes. */
+void put_quorum(struct text *text, int64_t keys, int64_t quorum);
+
 /* As the history counts: "client 2" in one of ours, "process 1" in one recorded elsewhere. */
 void put_client_number(struct text *text, const struct history_header *header, int32_t process);
 void put_client(const struct telling *telling, int32_t process); /* "client 2", "the auditor" */

@@ -204,11 +204,12 @@ static void print_title(const struct page *page, struct sheet *sheet)
     sheet_add_text(sheet, "</h1>\n");
 }
 
-static void print_blame(const struct story_cause *cause, struct sheet *sheet)
+static void print_blame(const struct story_cause *cause, const struct history_header *header,
+                        struct sheet *sheet)
 {
     char memory[PAGE_SENTENCE_BYTES];
     struct text why = text_over(memory, sizeof memory);
-    story_blame_why(cause, &why);
+    story_blame_why(cause, header, &why);
     sheet_add_text(sheet, "<p>");
     print_tag(sheet, cause->blame == BLAME_LIBRARY ? "fail" : "unknown", story_blame_words(cause));
     encode_html_sentence(sheet, why.data);
@@ -227,7 +228,7 @@ static void print_finding(const struct page *page, struct sheet *sheet)
     print_title(page, sheet);
     sheet_add_text(sheet, "<div class=\"verdict\">\n");
     if (stories->cause_count > 0) {
-        print_blame(&stories->causes[0], sheet);
+        print_blame(&stories->causes[0], page->history->header, sheet);
     }
     for (uint32_t i = 1; i < stories->cause_count; i++) {
         sheet_add(sheet,
@@ -291,7 +292,7 @@ static void print_cause(const struct page *page, uint32_t number, struct sheet *
         sheet_add_text(sheet, "<p class=\"title\">");
         encode_html_sentence(sheet, cause->title);
         sheet_add_text(sheet, "</p>");
-        print_blame(cause, sheet);
+        print_blame(cause, page->history->header, sheet);
     }
     sheet_add_text(sheet, "<ol class=\"steps\">\n");
     for (uint8_t i = 0; i < cause->step_count; i++) {

@@ -62,7 +62,7 @@ void text_story_print(const struct explain_history *history, const struct story_
     struct text text = text_over(memory, sizeof memory);
     text_wrapped(cause->title, 0, sheet);
     text_add(&text, "%s. ", story_blame_words(cause));
-    story_blame_why(cause, &text);
+    story_blame_why(cause, history->header, &text);
     text_wrapped(text.data, 0, sheet);
     if (cause->advice[0] != '\0') {
         text_clear(&text);

@@ -81,7 +81,8 @@ const struct story_cause *stories_cause_of(const struct stories *stories, size_t
 
 /* "The library is to blame", and why, in a clause each. */
 const char *story_blame_words(const struct story_cause *cause);
-void story_blame_why(const struct story_cause *cause, struct text *text);
+void story_blame_why(const struct story_cause *cause, const struct history_header *header,
+                     struct text *text);
 
 /* A pattern that the titles of one kind of cause share: numbers are left out. */
 void story_pattern(const struct story_cause *cause, struct text *text);

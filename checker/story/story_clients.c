@@ -48,10 +48,10 @@ void story_tell_grant(struct story_cast *cast, struct drafts *drafts,
         if (cast->cause->blame == BLAME_LIBRARY) {
             draft->violation = true;
             text_clear(&draft->label);
-            text_add(&draft->label, "no majority");
+            text_add(&draft->label, cast->ledger->quorum > 1 ? "no majority" : "no key");
         }
-        text_add(text, ", with %" PRId32 " of the %" PRId32 " keys that make a majority", set,
-                 cast->ledger->quorum);
+        text_add(text, ", with ");
+        put_quorum(text, set, cast->ledger->quorum);
     }
     if (claim->fence != 0 && cast->history->header->fence_check) {
         text_add(text, ", fence %" PRId64, claim->fence);

@@ -63,8 +63,19 @@ struct end_words {
     bool early;           /* the key should have lived on */
 };
 
-static const struct end_words *end_words_of(enum history_cause cause)
+static const struct end_words overwritten = {
+    NULL,
+    {"overwrites ", "overwrites "},
+    "overwrote ",
+    {"key overwritten by another", "keys overwritten by another"},
+    false};
+
+static const struct end_words other = {
+    "", {"no longer has ", "no longer have "}, "no longer had ", {"key gone", "keys gone"}, false};
+
+static const struct end_words *end_words_of(const struct story_cast *cast, const struct ends *ends)
 {
+    enum history_cause cause = cause_of(ends);
     static const struct end_words words[HISTORY_CAUSES] = {
         [CAUSE_CLOCK_JUMP] = {"the clock of ",
                               {"jumps", "jump"},
@@ -126,11 +137,10 @@ static const struct end_words *end_words_of(enum history_cause cause)
         [CAUSE_RELEASED] =
             {NULL, {"deletes ", "deletes "}, "deleted ", {"keys deleted", "keys deleted"}, false},
     };
-    static const struct end_words other = {"",
-                                           {"no longer has ", "no longer have "},
-                                           "no longer had ",
-                                           {"key gone", "keys gone"},
-                                           false};
+    uint64_t index = ledger_ends(ends->claim)[ends->node].index;
+    if (cause == CAUSE_FOREIGN && story_event(cast, index)->f == HISTORY_KEY_SET) {
+        return &overwritten;
+    }
     return words[cause].did == NULL ? &other : &words[cause];
 }
 
@@ -166,7 +176,7 @@ static void tell_expiry(struct story_cast *cast, const struct ends *ends, struct
 static void put_ender(struct story_cast *cast, const struct ends *ends, struct text *text)
 {
     const struct ledger_end *end = &ledger_ends(ends->claim)[ends->node];
-    const struct end_words *words = end_words_of(cause_of(ends));
+    const struct end_words *words = end_words_of(cast, ends);
     if (words->subject == NULL) {
         put_client(story_into(cast, text), end->process);
         return;
@@ -194,7 +204,7 @@ static void put_deed(struct story_cast *cast, const struct ends *ends, const cha
 {
     const struct ledger_end *end = &ledger_ends(ends->claim)[ends->node];
     text_add(text, "%s", does);
-    if (!end_words_of(cause_of(ends))->early) {
+    if (!end_words_of(cast, ends)->early) {
         put_keys_of(cast, ends, text);
         return;
     }
@@ -213,7 +223,7 @@ static void tell_end(struct story_cast *cast, struct drafts *drafts, const struc
 {
     const struct ledger_end *end = &ledger_ends(ends->claim)[ends->node];
     enum history_cause cause = cause_of(ends);
-    const struct end_words *words = end_words_of(cause);
+    const struct end_words *words = end_words_of(cast, ends);
     struct draft *draft = drafts_add(drafts, story_event(cast, end->index));
     struct text *text = &draft->predicate;
     bool one = ledger_bits(ends->nodes) == 1;
@@ -238,7 +248,8 @@ static void tell_end(struct story_cast *cast, struct drafts *drafts, const struc
         text_add(text, " (fault %d)", end->fault + 1);
         story_add_fault(cast->cause, end->fault);
     }
-    text_add(text, "%s", ends->breaks ? "; the majority is broken" : "");
+    bool breaks = ends->breaks && cast->ledger->quorum > 1; /* else the one key was all */
+    text_add(text, "%s", breaks ? "; the majority is broken" : "");
 }
 
 /* Goes through the keys that went before an event, those that went alike at once. */
@@ -310,7 +321,7 @@ bool story_put_loss(struct story_cast *cast, const struct ledger_claim *claim, u
         return false;
     }
     enum history_cause cause = cause_of(&found);
-    const struct end_words *words = end_words_of(cause);
+    const struct end_words *words = end_words_of(cast, &found);
     put_ender(cast, &found, text);
     text_add(text, " ");
     put_deed(cast, &found, words->did, " expired", text);

@@ -137,8 +137,8 @@ static bool put_lock_fault(struct story_cast *cast, struct text *text)
         if (claims[i] != NULL && ledger_watched(ledger, claims[i]) &&
             ledger_bits(claims[i]->set) < ledger->quorum) {
             put_client(story_into(cast, text), claims[i]->process);
-            text_add(text, " had %" PRId32 " of the %" PRId32 " keys that make a majority",
-                     ledger_bits(claims[i]->set), ledger->quorum);
+            text_add(text, " had ");
+            put_quorum(text, ledger_bits(claims[i]->set), ledger->quorum);
             return true;
         }
     }
@@ -251,7 +251,8 @@ const char *story_blame_words(const struct story_cause *cause)
     return words[cause->blame];
 }
 
-void story_blame_why(const struct story_cause *cause, struct text *text)
+void story_blame_why(const struct story_cause *cause, const struct history_header *header,
+                     struct text *text)
 {
     const char *sentence = assumption_sentence((enum assumption)cause->assumption);
     switch ((enum blame)cause->blame) {
@@ -265,7 +266,8 @@ void story_blame_why(const struct story_cause *cause, struct text *text)
         text_add(text, "The nodes must be set up so that this holds: %s.", sentence);
         return;
     case BLAME_NONE:
-        text_add(text, "The history does not say what happened on the nodes: record it.");
+        text_add(text, "The history does not say what happened on the nodes: %s.",
+                 header->unwatched[0] != '\0' ? header->unwatched : "record it");
         return;
     }
     UNREACHABLE();
@@ -283,6 +285,8 @@ void story_advice(struct story_cast *cast)
         enum guard guard = guarded ? GUARD_ON : GUARD_NONE;
         put_advice(&advice, (enum assumption)cause->assumption,
                    cause->guard_held ? GUARD_HELD : guard);
+    } else if (header->unwatched[0] != '\0' && strncmp(header->library, "lockcore ", 9) == 0) {
+        text_add(&advice, "Run the scenario in the simulator, where the nodes tell.");
     }
 }
 

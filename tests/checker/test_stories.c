@@ -422,3 +422,46 @@ Test(stories, a_story_longer_than_its_steps_keeps_its_violations)
     cr_assert_eq(cause->step_count, STORY_STEPS_MAX);
     cr_assert(cause->steps[STORY_STEPS_MAX - 1].violation);
 }
+
+#define ONE_NODE(more)                                                                             \
+    "{'format':'picklock-history','version':1,'nodes':1,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'promises_validity':true" more "}\n"
+
+Test(stories, of_one_node_no_majority_is_told_and_what_was_set_over_was_overwritten)
+{
+    told(ONE_NODE("") ASK(1, 1) SET(5, 1, 1, "a", 1005) GRANT(10, 1, "a", 990) ENTER(11, 1)
+             ASK(100, 2) SET(105, 1, 2, "b", 1105) GRANT(110, 2, "b", 1090) ENTER(111, 2)
+                 LEAVE(300, 1) LEAVE(400, 2));
+    const struct story_cause *cause = &stories.causes[0];
+    cr_assert_eq(stories.cause_count, 1u);
+    cr_assert_eq(cause->blame, BLAME_LIBRARY);
+    const char *steps = steps_of(cause);
+    cr_assert_neq(strstr(steps, "[key overwritten by another] Client 2 overwrites client 1's key "
+                                "on node 1.\n"),
+                  NULL, "%s", steps);
+    cr_assert_eq(strstr(steps, "majority"), NULL, "%s", steps);
+}
+
+Test(stories, a_grant_with_nothing_on_the_only_node_is_one_without_a_key)
+{
+    told(ONE_NODE("") ASK(1, 1) GRANT(10, 1, "a", 990) ENTER(11, 1) ASK(100, 2) SET(
+        105, 1, 2, "b", 1105) GRANT(110, 2, "b", 1090) ENTER(111, 2) LEAVE(300, 1) LEAVE(400, 2));
+    const char *steps = steps_of(&stories.causes[0]);
+    cr_assert_neq(strstr(steps, "with no key"), NULL, "%s", steps);
+    cr_assert_eq(strstr(steps, "majority"), NULL, "%s", steps);
+    cr_assert_eq(strstr(stories.causes[0].title, "majority"), NULL, "%s", stories.causes[0].title);
+}
+
+Test(stories, where_servers_do_not_tell_the_story_says_so_and_where_to_run_it)
+{
+    told(ONE_NODE(",'library':'lockcore 0.1.0','unwatched':'it does not tell'") ASK(1, 1)
+             GRANT(10, 1, "a", 990) ENTER(11, 1) ASK(100, 2) GRANT(110, 2, "b", 1090) ENTER(111, 2)
+                 LEAVE(300, 1) LEAVE(400, 2));
+    char memory[STORY_SENTENCE_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    story_blame_why(&stories.causes[0], &story.header, &why);
+    cr_assert_eq(stories.causes[0].blame, BLAME_NONE);
+    cr_assert_str_eq(memory, "The history does not say what happened on the nodes: it does not "
+                             "tell.");
+    cr_assert_neq(strstr(stories.causes[0].advice, "in the simulator"), NULL);
+}
