@@ -1,9 +1,7 @@
-/* bench_sql.c: how soon a PostgreSQL is there, and a row's lock over our links beside the plainest
- * loop over libpq. */
+/* bench_sql.c: a row's lock over our links beside the plainest loop over libpq. */
 #include "base/assert.h"
 #include "base/duration.h"
-#include "harness/real/node/node.h"
-#include "harness/real/process/guard.h"
+#include "bench/servers.h"
 #include "lockcore/drivers/links.h"
 #include "servers/kinds.h"
 #include "servers/sql/real/libpq.h"
@@ -18,11 +16,10 @@
 #include <uv.h>
 
 /* Both sides in turns of a slice each; a ratio is the median of those of one round. */
-enum { ROUNDS = 21, STARTS = 7, SLICE_CYCLES = 200 };
+enum { ROUNDS = 21, SLICE_CYCLES = 200 };
 
 struct bench {
-    struct node node;
-    char directory[64];
+    struct servers servers;
     const struct libpq *pq;
     PGconn *plain;
     uv_loop_t loop;
@@ -31,72 +28,6 @@ struct bench {
 };
 
 static struct bench bench;
-
-static int64_t now_ns(void)
-{
-    struct timespec time;
-    ASSERT(clock_gettime(CLOCK_MONOTONIC, &time) == 0);
-    return (int64_t)time.tv_sec * NS_PER_S + time.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof values[0], by_size);
-    return values[count / 2];
-}
-
-static void must(struct result result, const struct text *why)
-{
-    if (result_failed(result)) {
-        (void)fprintf(stderr, "bench_sql: %s\n", why->data);
-        exit(3);
-    }
-}
-
-static void directory_make(void)
-{
-    (void)snprintf(bench.directory, sizeof bench.directory, "/tmp/picklock-bench-XXXXXX");
-    ASSERT(mkdtemp(bench.directory) != NULL);
-}
-
-/* From nothing to the first answer: its folder is copied from the template. */
-static double server_start(void)
-{
-    char memory[WHY_BYTES] = "";
-    struct text why = text_over(memory, sizeof memory);
-    struct node_options options = {
-        .kind = SERVER_KIND_sql, .node_count = 1, .run_directory = bench.directory};
-    int64_t start_ns = now_ns();
-    bool ready = false;
-    must(node_init(&bench.node, &options, &why), &why);
-    must(node_start(&bench.node, &why), &why);
-    while (!ready) {
-        must(node_ready(&bench.node, &ready, &why), &why);
-        nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
-    }
-    return (double)(now_ns() - start_ns) * 1e-9;
-}
-
-static void starts(void)
-{
-    double seconds[STARTS];
-    for (int i = 0; i < STARTS; i++) {
-        seconds[i] = server_start();
-        if (i < STARTS - 1) {
-            node_release(&bench.node);
-            guard_remove_tree(bench.directory);
-            directory_make();
-        }
-    }
-    printf("sql_start_seconds %.3f s\n", median(seconds, STARTS));
-}
 
 /* ---- the plainest loop ---- */
 
@@ -125,7 +56,7 @@ static void plain_prepare(uint32_t kind, const char *name)
 static void plain_open(void)
 {
     char port[16];
-    (void)snprintf(port, sizeof port, "%d", bench.node.port);
+    (void)snprintf(port, sizeof port, "%d", bench.servers.nodes[0].port);
     const char *const names[] = {"host", "port", "user", "dbname", "sslmode", "gssencmode", NULL};
     const char *const values[] = {"127.0.0.1", port,      "picklock", "postgres",
                                   "disable",   "disable", NULL};
@@ -152,12 +83,12 @@ static void plain_ask(const char *name, int parameters)
 
 static double plain_slice(void)
 {
-    int64_t start_ns = now_ns();
+    int64_t start_ns = bench_now_ns();
     for (int i = 0; i < SLICE_CYCLES; i++) {
         plain_ask("take", 3);
         plain_ask("leave", 2);
     }
-    return (double)(now_ns() - start_ns) / 1e3 / SLICE_CYCLES;
+    return (double)(bench_now_ns() - start_ns) / 1e3 / SLICE_CYCLES;
 }
 
 /* ---- ours ---- */
@@ -183,7 +114,7 @@ static void links_open(void)
     char memory[WHY_BYTES] = "";
     struct text why = text_over(memory, sizeof memory);
     const char *addresses[] = {address};
-    (void)snprintf(address, sizeof address, "127.0.0.1:%d", bench.node.port);
+    (void)snprintf(address, sizeof address, "127.0.0.1:%d", bench.servers.nodes[0].port);
     ASSERT(uv_loop_init(&bench.loop) == 0);
     struct lock_links_options options = {.loop = &bench.loop,
                                          .addresses = addresses,
@@ -191,7 +122,7 @@ static void links_open(void)
                                          .kind = &sql_connection,
                                          .replied = on_replied,
                                          .broken = on_broken};
-    must(lock_links_open(&options, &bench.links, &why), &why);
+    bench_must(lock_links_open(&options, &bench.links, &why), &why);
     while (!lock_links_up(bench.links, 0)) {
         uv_run(&bench.loop, UV_RUN_ONCE);
     }
@@ -209,12 +140,12 @@ static void our_ask(uint32_t kind)
 
 static double our_slice(void)
 {
-    int64_t start_ns = now_ns();
+    int64_t start_ns = bench_now_ns();
     for (int i = 0; i < SLICE_CYCLES; i++) {
         our_ask(SQL_INSERT);
         our_ask(SQL_DELETE);
     }
-    return (double)(now_ns() - start_ns) / 1e3 / SLICE_CYCLES;
+    return (double)(bench_now_ns() - start_ns) / 1e3 / SLICE_CYCLES;
 }
 
 static void uncontended(void)
@@ -226,20 +157,17 @@ static void uncontended(void)
         ours[round] = our_slice();
         ratios[round] = ours[round] / plain;
     }
-    printf("sql_uncontended_us %.1f us\n", median(ours, ROUNDS));
-    printf("sql_uncontended_ratio %.3f ratio\n", median(ratios, ROUNDS));
+    printf("sql_uncontended_us %.1f us\n", bench_median(ours, ROUNDS));
+    printf("sql_uncontended_ratio %.3f ratio\n", bench_median(ratios, ROUNDS));
 }
 
 int main(void)
 {
     bench.pq = libpq();
-    if (bench.pq == NULL ||
-        !server_launch_find(&sql_launch, (char[SERVER_PATH_BYTES]){0}, SERVER_PATH_BYTES)) {
-        (void)fprintf(stderr, "bench_sql: no PostgreSQL or no libpq here\n");
+    if (servers_lack(SERVER_KIND_sql, "bench_sql")) {
         return 0;
     }
-    directory_make();
-    starts();
+    (void)servers_start(&bench.servers, SERVER_KIND_sql, 1);
     plain_open();
     links_open();
     uncontended();
@@ -247,7 +175,6 @@ int main(void)
     lock_links_close(bench.links, NULL, NULL);
     uv_run(&bench.loop, UV_RUN_DEFAULT);
     uv_loop_close(&bench.loop);
-    node_release(&bench.node);
-    guard_remove_tree(bench.directory);
+    servers_stop(&bench.servers);
     return 0;
 }

@@ -112,14 +112,32 @@ uint32_t grid_keeper(const struct grid *grid, uint32_t copy)
     return grid->copies > 1 ? copy : grid->leader;
 }
 
-/* The first look from a true time on. */
-static int64_t look_ns(const struct grid *grid, uint32_t copy, int64_t true_ns,
+/* The first look from a true time on, of those that are `each_ns` apart. */
+static int64_t look_ns(const struct grid *grid, uint32_t copy, int64_t true_ns, int64_t each_ns,
                        const struct server_door *door)
 {
     const struct clock *mono = &door->nodes[grid_keeper(grid, copy)].mono;
     int64_t length_ns = clock_local(mono, true_ns) - grid->looks_ns[copy];
-    int64_t looks = (length_ns + GRID_LOOK_NS - 1) / GRID_LOOK_NS;
-    return clock_true(mono, grid->looks_ns[copy] + looks * GRID_LOOK_NS);
+    int64_t looks = (length_ns + each_ns - 1) / each_ns;
+    return clock_true(mono, grid->looks_ns[copy] + looks * each_ns);
+}
+
+/* The first look at which the wall clock of its keeper shows so late, but none before now. */
+static int64_t seen_ns(const struct grid *grid, uint32_t copy, int64_t wall_end_ns, int64_t each_ns,
+                       const struct server_door *door)
+{
+    int64_t over_ns = clock_true(&door->nodes[grid_keeper(grid, copy)].wall, wall_end_ns);
+    over_ns = over_ns < door->true_ns ? door->true_ns : over_ns;
+    return over_ns == TIME_NEVER ? over_ns : look_ns(grid, copy, over_ns, each_ns, door);
+}
+
+/* When an invocation that waits has waited for long enough. */
+static int64_t wait_over_ns(const struct grid *grid, uint32_t copy,
+                            const struct grid_session *session, const struct server_door *door)
+{
+    int64_t end_ns = session->wait_over_ns[grid_keeper(grid, copy)];
+    int64_t seen = seen_ns(grid, copy, end_ns, GRID_WAITS_NS, door);
+    return session->wait_end_ns < seen ? session->wait_end_ns : seen;
 }
 
 void grid_session_arm(struct grid *grid, uint32_t copy, uint32_t number, struct server_door *door)
@@ -127,11 +145,10 @@ void grid_session_arm(struct grid *grid, uint32_t copy, uint32_t number, struct 
     const struct grid_session *session = grid_session_at(grid, copy, number);
     int64_t true_ns = TIME_NEVER;
     if (session->open && grid_copy_serves(grid, copy)) {
-        uint32_t keeper = grid_keeper(grid, copy);
-        int64_t over_ns = clock_true(&door->nodes[keeper].wall, session->end_ns[keeper]);
-        over_ns = over_ns < door->true_ns ? door->true_ns : over_ns;
-        true_ns = over_ns == TIME_NEVER ? over_ns : look_ns(grid, copy, over_ns, door);
-        true_ns = session->waits && session->wait_end_ns < true_ns ? session->wait_end_ns : true_ns;
+        int64_t end_ns = session->end_ns[grid_keeper(grid, copy)];
+        int64_t wait_ns = session->waits ? wait_over_ns(grid, copy, session, door) : TIME_NEVER;
+        true_ns = seen_ns(grid, copy, end_ns, GRID_LOOK_NS, door);
+        true_ns = wait_ns < true_ns ? wait_ns : true_ns;
         true_ns = true_ns < door->true_ns ? door->true_ns : true_ns;
     }
     door->arm(door, session_wake_number(grid, copy, number), true_ns);
@@ -154,6 +171,16 @@ static void end_move(struct grid_session *session, uint32_t node, const struct s
     session->end_ns[node] = end_ns > session->end_ns[node] ? end_ns : session->end_ns[node];
 }
 
+void grid_wait_set(struct grid *grid, struct grid_session *session, int64_t wait_ns,
+                   const struct server_door *door)
+{
+    session->wait_ns = wait_ns;
+    session->wait_end_ns = wait_ns <= GRID_TIMED_NS ? door->true_ns + wait_ns : TIME_NEVER;
+    for (uint32_t node = 0; node < grid->node_count; node++) {
+        session->wait_over_ns[node] = wall_ns(door, node) + wait_ns;
+    }
+}
+
 /* Each member carries it out by its own clock; those that do not hear of it now do so later. */
 void grid_session_extend(struct grid *grid, uint32_t copy, struct grid_session *session,
                          const struct server_door *door)
@@ -174,6 +201,7 @@ void grid_catch_up(struct grid *grid, uint32_t node, const struct server_door *d
             struct grid_session *session = grid_session_at(grid, copy, i);
             if (session->open) {
                 end_move(session, node, door);
+                session->wait_over_ns[node] = wall_ns(door, node) + session->wait_ns;
             }
         }
     }
@@ -222,12 +250,12 @@ static void session_wake(struct grid *grid, uint32_t copy, uint32_t number,
     uint32_t keeper = grid_keeper(grid, copy);
     int64_t now_ns = door->true_ns;
     if (session->end_ns[keeper] <= wall_ns(door, keeper) &&
-        look_ns(grid, copy, now_ns, door) <= now_ns) {
+        look_ns(grid, copy, now_ns, GRID_LOOK_NS, door) <= now_ns) {
         struct server_turn why = expiry_cause(grid, copy, session, door);
         grid_session_end(grid, copy, number, &why, door);
         return;
     }
-    if (session->waits && session->wait_end_ns <= now_ns) {
+    if (session->waits && wait_over_ns(grid, copy, session, door) <= now_ns) {
         grid_wait_over(grid, copy, number, door);
     }
     grid_session_arm(grid, copy, number, door);

@@ -8,6 +8,8 @@
  * - Each member reckons with its own end of a session: when it carried out the newest heartbeat,
  *   by its own wall clock, and a ttl more. A new leader gives every session one heartbeat interval.
  * - An end never moves back: a clock that was ahead for one heartbeat has moved it for good.
+ * - By its wall clock the leader also ends waits, and looks every half second. Only a wait of up to
+ *   1.5 s has a timer as well, which no jump moves.
  * - Nothing is on disk, in the open edition: a member that is killed has forgotten all, and is made
  *   a member anew when it is back. A group of which a majority forgot is lost; when all of them are
  *   back an operator resets it, and it knows nothing.
@@ -35,6 +37,8 @@ enum {
 #define GRID_ELECTION_NS  (1200 * NS_PER_MS) /* until a leader that is gone has a successor */
 #define GRID_LOOK_NS      NS_PER_S           /* from one look at the sessions to the next */
 #define GRID_HEARTBEAT_NS NS_PER_S           /* session-heartbeat-interval-seconds: 1 */
+#define GRID_WAITS_NS     (500 * NS_PER_MS)  /* from one look at who waits to the next, ... */
+#define GRID_TIMED_NS     (1500 * NS_PER_MS) /* ... but up to so long a wait has a timer too */
 
 struct grid_session {
     bool open;
@@ -43,16 +47,19 @@ struct grid_session {
     int64_t ttl_ns;
     int64_t sound_ns;    /* its end in true time, had the clocks been sound: tells the cause */
     int64_t place;       /* of the invocation that waits: where it stands in the log */
-    int64_t wait_end_ns; /* ... until when, in true time */
-    int64_t refused;     /* number of the newest invocation that was refused */
+    int64_t wait_ns;     /* ... for how long, ... */
+    int64_t wait_end_ns; /* ... until when, in true time; TIME_NEVER: by the wall clock alone */
+    int64_t newest;      /* number of an invocation; of it (bit 0) and the 63 before it: */
+    uint64_t entered;    /* ... which have entered the lock, */
+    uint64_t refused;    /* ... and which were refused: asked again, they are answered again */
     struct server_ask ask;
-    int64_t end_ns[LOCK_NODES_MAX]; /* as each member reckons it, on its wall clock */
+    int64_t end_ns[LOCK_NODES_MAX];       /* as each member reckons it, on its wall clock */
+    int64_t wait_over_ns[LOCK_NODES_MAX]; /* ... and until when it waits */
 };
 
 struct grid_lock {
     uint32_t holder; /* number of a session, or GRID_NOBODY */
     int64_t fence;   /* where the holder's first invocation stands in the log */
-    int64_t entered; /* number of its newest invocation: one more enters once more */
     int64_t count;   /* how often it has entered */
 };
 

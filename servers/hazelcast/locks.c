@@ -102,6 +102,19 @@ static void refuse(const struct call *call)
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
+/* The bit of an invocation among those that are known; 0: so long ago that nobody asks again. */
+static uint64_t invocation_bit(struct grid_session *session, int64_t number)
+{
+    int64_t ahead = number - session->newest;
+    if (ahead > 0) {
+        session->entered = ahead < 64 ? session->entered << ahead : 0;
+        session->refused = ahead < 64 ? session->refused << ahead : 0;
+        session->newest = number;
+        return 1;
+    }
+    return ahead > -64 ? UINT64_C(1) << -ahead : 0;
+}
+
 /* "Assigns the lock to the endpoint": its fence is where the invocation stands in the log. */
 static void grant(const struct call *call, uint32_t number, int64_t place)
 {
@@ -113,9 +126,9 @@ static void grant(const struct call *call, uint32_t number, int64_t place)
     *lock = (struct grid_lock){
         .holder = number,
         .fence = place,
-        .entered = call->ask->command.number,
         .count = 1,
     };
+    session->entered |= invocation_bit(session, call->ask->command.number);
     if (grid->shown[resource].held) { /* in another part of the cluster */
         ASSERT(grid->copies > 1);
         shown_lost(grid, resource, CAUSE_SPLIT, call->door);
@@ -151,14 +164,20 @@ static void lock_pass_on(struct grid *grid, uint32_t copy, uint32_t resource,
     }
 }
 
+static void wait_end(struct grid *grid, uint32_t copy, struct grid_session *session,
+                     struct server_door *door)
+{
+    ASSERT(session->waits);
+    session->waits = false;
+    struct call call = {grid, copy, &session->ask, door};
+    refuse(&call);
+}
+
 void grid_wait_over(struct grid *grid, uint32_t copy, uint32_t number, struct server_door *door)
 {
     struct grid_session *session = grid_session_at(grid, copy, number);
-    ASSERT(session->waits);
-    session->waits = false;
-    session->refused = session->ask.command.number;
-    struct call call = {grid, copy, &session->ask, door};
-    refuse(&call);
+    session->refused |= invocation_bit(session, session->ask.command.number);
+    wait_end(grid, copy, session, door);
 }
 
 /* ---- sessions -------------------------------------------------------------------------------- */
@@ -254,18 +273,36 @@ static void create_session(const struct call *call)
     answer(call, LOCK_REPLY_YES, 0, SERVER_NO_EVENT);
 }
 
-/* It joins the queue, behind whatever it has asked before. */
+/* It joins the queue. */
 static void wait_begin(const struct call *call, uint32_t number)
 {
     struct grid_session *session = grid_session_at(call->grid, call->copy, number);
-    if (session->waits) { /* "the caller has stopped waiting for ... the previous invocation" */
-        grid_wait_over(call->grid, call->copy, number, call->door);
-    }
     session->waits = true;
     session->ask = *call->ask;
     session->place = call->grid->log[call->copy];
-    session->wait_end_ns = call->door->true_ns + call->ask->command.ttl_ms * NS_PER_MS;
+    grid_wait_set(call->grid, session, call->ask->command.ttl_ms * NS_PER_MS, call->door);
     grid_session_arm(call->grid, call->copy, number, call->door);
+}
+
+/* Another has the lock. Whoever asks anew, also without waiting, "has stopped waiting for response
+ * of the previous invocation". */
+static void queue(const struct call *call, uint32_t number)
+{
+    struct grid_session *session = grid_session_at(call->grid, call->copy, number);
+    int64_t invocation = call->ask->command.number;
+    if (session->waits && session->ask.command.number == invocation) {
+        session->ask = *call->ask;
+        return;
+    }
+    if (session->waits) {
+        wait_end(call->grid, call->copy, session, call->door);
+    }
+    if (call->ask->command.ttl_ms > 0) {
+        wait_begin(call, number);
+    } else {
+        session->refused |= invocation_bit(session, invocation);
+        refuse(call);
+    }
 }
 
 /* "Lock count is incremented if the endpoint already holds the lock ... If the invocation uid is
@@ -274,28 +311,23 @@ static void try_lock(const struct call *call)
 {
     uint32_t number = session_find(call, true);
     struct grid_lock *lock = grid_lock_at(call->grid, call->copy, call->ask->resource);
-    int64_t invocation = call->ask->command.number;
     if (number == GRID_NOBODY) {
         refuse(call); /* SessionExpiredException */
         return;
     }
     struct grid_session *session = grid_session_at(call->grid, call->copy, number);
     uint64_t told = session_beat(call, number);
-    if (lock->holder == number) {
-        lock->count += invocation > lock->entered ? 1 : 0;
-        lock->entered = invocation > lock->entered ? invocation : lock->entered;
-        answer(call, LOCK_REPLY_NUMBER, lock->fence, told);
-    } else if (invocation <= session->refused) {
+    uint64_t bit = invocation_bit(session, call->ask->command.number);
+    if ((session->refused & bit) != 0) {
         refuse(call);
-    } else if (session->waits && session->ask.command.number == invocation) {
-        session->ask = *call->ask;
+    } else if (lock->holder == number) {
+        lock->count += (session->entered & bit) == 0 ? 1 : 0;
+        session->entered |= bit;
+        answer(call, LOCK_REPLY_NUMBER, lock->fence, told);
     } else if (lock->holder == GRID_NOBODY) {
         grant(call, number, call->grid->log[call->copy]);
-    } else if (call->ask->command.ttl_ms > 0) {
-        wait_begin(call, number);
     } else {
-        session->refused = invocation;
-        refuse(call);
+        queue(call, number);
     }
 }
 

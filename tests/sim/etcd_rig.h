@@ -12,6 +12,7 @@
 #include "servers/etcd/real/http.h"
 #include "servers/etcd/real/member.h"
 #include "servers/kinds.h"
+#include "tests/sim/rig_door.h"
 #include "tests/sim/rig_members.h"
 
 #include <inttypes.h>
@@ -62,13 +63,6 @@ static inline struct rig *rig_of(struct server_door *door)
     return (struct rig *)(void *)((char *)door - offsetof(struct rig, door));
 }
 
-static inline uint64_t door_record(struct server_door *door, struct history_event *event)
-{
-    (void)door;
-    (void)event;
-    return 0;
-}
-
 static inline void door_arm(struct server_door *door, uint32_t wake, int64_t true_ns)
 {
     cr_assert_leq(wake, (uint32_t)RIG_LEASES);
@@ -92,12 +86,8 @@ static inline void rig_model_init(struct rig *rig)
                                  .resource_count = RIG_RESOURCES};
     cr_assert_leq(etcd_cluster.bytes(&shape), (size_t)RIG_MODEL_BYTES);
     etcd_cluster.init(rig->model, &shape);
-    for (uint32_t i = 0; i <= RIG_LEASES; i++) {
-        rig->due_ns[i] = TIME_NEVER;
-    }
-    for (uint32_t i = 0; i < rig->members.count; i++) {
-        rig->clocks[i] = (struct server_node){.wall = CLOCK_SOUND, .mono = CLOCK_SOUND};
-    }
+    rig_wakes_init(rig->due_ns, RIG_LEASES + 1);
+    rig_clocks_init(rig->clocks, rig->members.count);
     rig->door = (struct server_door){.true_ns = loop_now_ns(),
                                      .nodes = rig->clocks,
                                      .record = door_record,
@@ -110,10 +100,7 @@ static inline void rig_model_time(struct rig *rig)
 {
     int64_t now_ns = loop_now_ns();
     for (;;) {
-        uint32_t first = 0;
-        for (uint32_t i = 1; i <= RIG_LEASES; i++) {
-            first = rig->due_ns[i] < rig->due_ns[first] ? i : first;
-        }
+        uint32_t first = rig_wake_first(rig->due_ns, RIG_LEASES + 1);
         if (rig->due_ns[first] > now_ns) {
             rig->door.true_ns = now_ns;
             return;
@@ -181,6 +168,7 @@ static inline void rig_open(struct rig *rig, uint32_t node_count)
 {
     memset(rig, 0, sizeof *rig);
     rig->fd = -1;
+    members_need(SERVER_KIND_etcd, "etcd_differential");
     members_open(&rig->members, SERVER_KIND_etcd, node_count, 0, false);
     members_start(&rig->members, (UINT64_C(1) << node_count) - 1);
     rig_connect(rig, 0);

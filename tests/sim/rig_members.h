@@ -5,6 +5,7 @@
 
 #include "harness/real/node/node.h"
 #include "harness/real/process/loop.h"
+#include "servers/kinds.h"
 #include "tests/real/place.h"
 
 #include <criterion/criterion.h>
@@ -25,6 +26,18 @@ struct members {
         struct text why = text_over(rig_memory, sizeof rig_memory);                                \
         cr_assert(!result_failed(call), "%s", rig_memory);                                         \
     } while (0)
+
+/* Where its servers are not installed, what is missing is named and how to get it. */
+static inline void members_need(uint8_t kind, const char *test)
+{
+    char memory[2][WHY_BYTES] = {"", ""};
+    struct text what = text_over(memory[0], sizeof memory[0]);
+    struct text remedy = text_over(memory[1], sizeof memory[1]);
+    if (server_launch_lacks(server_kind_at(kind)->launch, &what, &remedy)) {
+        (void)fprintf(stderr, "%s: skipped: %s: %s\n", test, memory[0], memory[1]);
+        cr_skip_test("there is no such server here");
+    }
+}
 
 static inline void rig_nap(int64_t ns)
 {
@@ -76,8 +89,12 @@ static inline void members_start(struct members *members, uint64_t which)
     members_wait_up(members, which);
 }
 
+/* Also if nothing was opened. */
 static inline void members_close(struct members *members)
 {
+    if (members->count == 0) {
+        return;
+    }
     for (uint32_t i = 0; i < members->count; i++) {
         node_release(&members->nodes[i]);
     }

@@ -12,6 +12,7 @@
 #include "servers/sql/real/admin.h"
 #include "servers/sql/rows.h"
 #include "tests/real/place.h"
+#include "tests/sim/rig_door.h"
 #include "tests/sim/sql_sessions.h"
 
 #include <inttypes.h>
@@ -49,13 +50,6 @@ static inline struct sql_table *rig_table(char *model)
     } while (0)
 
 /* ---- the model ------------------------------------------------------------------------------- */
-
-static inline uint64_t door_record(struct server_door *door, struct history_event *event)
-{
-    (void)door;
-    (void)event;
-    return 0;
-}
 
 static inline void door_arm(struct server_door *door, uint32_t wake, int64_t true_ns)
 {

@@ -2,6 +2,7 @@
 #include "servers/hazelcast/grid.h"
 
 #include "base/duration.h"
+#include "tests/sim/rig_door.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static struct rig {
     uint32_t answered;
     struct history_event last; /* of a key */
     uint64_t cut;              /* bit n: the others do not reach it */
+    int64_t wait_ms;           /* of an invocation */
     _Alignas(16) char model[MODEL_BYTES];
 } rig;
 
@@ -67,14 +69,11 @@ static void rig_open(enum consensus_setting consensus)
                                  .resource_count = 1,
                                  .consensus = (uint8_t)consensus};
     memset(&rig, 0, sizeof rig);
+    rig.wait_ms = 1000;
     cr_assert_leq(hazelcast_grid.bytes(&shape), (size_t)MODEL_BYTES);
     hazelcast_grid.init(rig.model, &shape);
-    for (uint32_t i = 0; i < WAKES; i++) {
-        rig.due_ns[i] = TIME_NEVER;
-    }
-    for (uint32_t i = 0; i < NODES; i++) {
-        rig.nodes[i] = (struct server_node){.wall = CLOCK_SOUND, .mono = CLOCK_SOUND};
-    }
+    rig_wakes_init(rig.due_ns, WAKES);
+    rig_clocks_init(rig.nodes, NODES);
     rig.door = (struct server_door){
         .nodes = rig.nodes, .record = record, .arm = arm, .answer = answer, .reaches = reaches};
 }
@@ -83,10 +82,7 @@ static void rig_open(enum consensus_setting consensus)
 static void rig_until(int64_t true_ns)
 {
     for (;;) {
-        uint32_t first = 0;
-        for (uint32_t i = 1; i < WAKES; i++) {
-            first = rig.due_ns[i] < rig.due_ns[first] ? i : first;
-        }
+        uint32_t first = rig_wake_first(rig.due_ns, WAKES);
         if (rig.due_ns[first] > true_ns) {
             rig.door.true_ns = true_ns;
             return;
@@ -102,7 +98,7 @@ static void ask_at(uint32_t node, uint32_t client, enum hazelcast_command kind, 
     struct server_ask ask = {.node = node, .client = client, .command = {.kind = kind}};
     ask.command.value.bytes[0] = (uint8_t)(client + 1);
     ask.command.ttl_ms = kind == HAZELCAST_CREATE_SESSION ? 2500
-                         : kind == HAZELCAST_TRY_LOCK     ? 1000
+                         : kind == HAZELCAST_TRY_LOCK     ? rig.wait_ms
                                                           : 0;
     ask.command.number = number;
     hazelcast_grid.ask(rig.model, &ask, &rig.door);
@@ -179,6 +175,64 @@ Test(hazelcast_model, who_has_waited_long_enough_is_refused_for_good)
     assert_told(6, 1, LOCK_REPLY_NO, 0);
     ask(1, HAZELCAST_TRY_LOCK, 2);
     cr_assert_eq(rig.answers[6].reply.type, LOCK_REPLY_NUMBER);
+    ask(1, HAZELCAST_TRY_LOCK, 1); /* also now that it has the lock */
+    assert_told(8, 1, LOCK_REPLY_NO, 0);
+}
+
+Test(hazelcast_model, who_asks_anew_without_waiting_waits_no_more)
+{
+    one_holds(CONSENSUS_MAJORITY);
+    second_waits();
+    rig.wait_ms = 0;
+    ask(1, HAZELCAST_TRY_LOCK, 2);
+    cr_assert_eq(rig.answers[3].reply.type, LOCK_REPLY_NO);
+    assert_told(5, 1, LOCK_REPLY_NO, 0);
+    ask(0, HAZELCAST_UNLOCK, 0);
+    assert_told(6, 0, LOCK_REPLY_YES, 0);
+}
+
+/* It was given up, and not refused: nothing is remembered of it. */
+Test(hazelcast_model, what_was_given_up_for_another_is_new_when_it_is_asked_again)
+{
+    one_holds(CONSENSUS_MAJORITY);
+    second_waits();
+    ask(1, HAZELCAST_TRY_LOCK, 2);
+    assert_told(4, 1, LOCK_REPLY_NO, 0);
+    ask(0, HAZELCAST_UNLOCK, 0);
+    assert_told(6, 0, LOCK_REPLY_YES, 0);
+    cr_assert_eq(rig.answers[4].reply.number, 5);
+    ask(1, HAZELCAST_TRY_LOCK, 1);
+    assert_told(7, 1, LOCK_REPLY_NUMBER, 5);
+    cr_assert_eq(grid_lock_at((void *)rig.model, 0, 0)->count, 2);
+}
+
+static void leader_jumps(int64_t jump_ns)
+{
+    clock_jump(&rig.nodes[0].wall, rig.door.true_ns, jump_ns);
+    hazelcast_grid.bent(rig.model, 0, &rig.door);
+}
+
+/* A short one has a timer beside it: "WAIT_TIMEOUT_TASK_UPPER_BOUND_MILLIS = 1500". */
+Test(hazelcast_model, a_wait_ends_by_the_wall_clock_of_the_leader)
+{
+    one_holds(CONSENSUS_MAJORITY);
+    rig.wait_ms = 20000;
+    second_waits();
+    leader_jumps(-3600 * NS_PER_S);
+    rig.wait_ms = 1000;
+    ask(2, HAZELCAST_CREATE_SESSION, 0);
+    leader_jumps(-3600 * NS_PER_S);
+    ask(2, HAZELCAST_TRY_LOCK, 1);
+    rig_until(999 * NS_PER_MS);
+    cr_assert_eq(rig.answered, 4u);
+    rig_until(1100 * NS_PER_MS);
+    assert_told(5, 2, LOCK_REPLY_NO, 0);
+    leader_jumps(2 * 3600 * NS_PER_S);
+    leader_jumps(19 * NS_PER_S); /* it looks every half second, and sessions are over as well */
+    rig_until(1499 * NS_PER_MS);
+    cr_assert_eq(rig.answered, 5u);
+    rig_until(1500 * NS_PER_MS);
+    assert_told(6, 1, LOCK_REPLY_NO, 0);
 }
 
 /* 2.5 s are 3 whole ones; a heartbeat at 1.5 s makes that 4.5, and a look is every second. */

@@ -152,16 +152,9 @@ static void leader_killed_under_way(struct random_stream *random)
     AGREE(batches_agree(random, 4));
 }
 
-/* Where it is not installed, the package that brings it is named. */
 static void open_or_skip(void)
 {
-    char path[SERVER_PATH_BYTES];
-    const struct server_launch *launch = server_kind_at(SERVER_KIND_zookeeper)->launch;
-    if (!launch->find(path, sizeof path)) {
-        (void)fprintf(stderr, "zookeeper_differential: skipped: apt-get install %s\n",
-                      launch->package);
-        cr_skip_test("there is no ZooKeeper");
-    }
+    members_need(SERVER_KIND_zookeeper, "zookeeper_differential");
     AGREE(rig_open(&rig));
 }
 

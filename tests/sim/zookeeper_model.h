@@ -13,6 +13,7 @@
 
 #include "servers/kinds.h"
 #include "servers/zookeeper/ensemble.h"
+#include "tests/sim/rig_door.h"
 #include "tests/sim/rig_members.h"
 #include "tests/sim/zookeeper_clients.h"
 
@@ -132,13 +133,6 @@ static inline struct rig *rig_of(const struct server_door *door)
     return (struct rig *)(void *)((char *)(uintptr_t)door - offsetof(struct rig, door));
 }
 
-static inline uint64_t door_record(struct server_door *door, struct history_event *event)
-{
-    (void)door;
-    (void)event;
-    return 0;
-}
-
 static inline void door_arm(struct server_door *door, uint32_t wake, int64_t true_ns)
 {
     cr_assert_lt(wake, (uint32_t)RIG_WAKES);
@@ -200,12 +194,8 @@ static inline void rig_model_init(struct rig *rig)
     cr_assert_leq(ensemble_model.bytes(&shape), (size_t)RIG_MODEL_BYTES);
     cr_assert_leq(ensemble_model.wakes(&shape), (uint32_t)RIG_WAKES);
     ensemble_model.init(rig->model, &shape);
-    for (uint32_t i = 0; i < RIG_WAKES; i++) {
-        rig->due_ns[i] = TIME_NEVER;
-    }
-    for (uint32_t i = 0; i < RIG_NODES_MAX; i++) {
-        rig->clocks[i] = (struct server_node){.wall = CLOCK_SOUND, .mono = CLOCK_SOUND};
-    }
+    rig_wakes_init(rig->due_ns, RIG_WAKES);
+    rig_clocks_init(rig->clocks, RIG_NODES_MAX);
     rig->door = (struct server_door){.true_ns = NS_PER_S,
                                      .nodes = rig->clocks,
                                      .record = door_record,

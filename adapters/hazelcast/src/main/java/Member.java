@@ -3,7 +3,10 @@ import com.hazelcast.core.*;
 import com.hazelcast.cp.*;
 import com.hazelcast.cp.internal.RaftOp;
 import com.hazelcast.cp.internal.RaftService;
+import com.hazelcast.cp.internal.datastructures.exception.WaitKeyCancelledException;
+import com.hazelcast.cp.internal.datastructures.lock.*;
 import com.hazelcast.cp.internal.datastructures.lock.operation.*;
+import com.hazelcast.cp.internal.datastructures.spi.blocking.ResourceRegistry;
 import com.hazelcast.cp.internal.raft.QueryPolicy;
 import com.hazelcast.cp.internal.raft.impl.RaftNode;
 import com.hazelcast.cp.internal.session.*;
@@ -30,7 +33,7 @@ public class Member {
     static final int FROM_PORTS = 500;
     static final Map<String, Long> SESSIONS = new ConcurrentHashMap<>();
     static int index, starts, ttlSeconds, cpMembers; static String[] ports;
-    static HazelcastInstance instance; static RaftService raft; static CPSubsystemManagementService manager;
+    static HazelcastInstance instance; static RaftService raft; static LockService locks; static CPSubsystemManagementService manager;
     /** Of the locks, and whether it may be asked: set by `keep`. */
     static volatile CPGroupId group; static volatile boolean ready; static boolean begun;
 
@@ -66,33 +69,42 @@ public class Member {
     static void begin(HazelcastInstance made) {
         instance = made;
         manager = cpMembers == 0 ? null : made.getCPSubsystem().getCPSubsystemManagementService();
-        raft = ((HazelcastInstanceProxy) made).getOriginal().node.getNodeEngine().getService(RaftService.SERVICE_NAME);
+        var engine = ((HazelcastInstanceProxy) made).getOriginal().node.getNodeEngine();
+        raft = engine.getService(RaftService.SERVICE_NAME);
+        locks = engine.getService(LockService.SERVICE_NAME);
     }
 
     // ---- what locks ask ------------------------------------------------------------------------
 
     static <T> T ask(RaftOp op) { return raft.getInvocationManager().<T>invoke(group, op).joinInternal(); }
 
+    static Collection<CPSession> sessions() {
+        return raft.getInvocationManager().<Collection<CPSession>>query(group, new GetSessionsOp(), QueryPolicy.LINEARIZABLE).joinInternal();
+    }
+
     /** Who was asked by another member knows it by its name; null: it is over, or never was. */
     static Long session(String value) {
         Long known = SESSIONS.get(value);
         if (known != null) return known;
-        var all = raft.getInvocationManager().<Collection<CPSession>>query(group, new GetSessionsOp(), QueryPolicy.LINEARIZABLE).joinInternal();
-        known = all.stream().filter(one -> value.equals(one.endpointName())).map(CPSession::id).findFirst().orElse(null);
+        known = sessions().stream().filter(one -> value.equals(one.endpointName())).map(CPSession::id).findFirst().orElse(null);
         if (known != null) SESSIONS.put(value, known);
         return known;
     }
 
     static boolean createSession(String value) {
+        SESSIONS.remove(value); // it may be over
         if (session(value) != null) return false;
         SessionResponse made = ask(new CreateSessionOp(instance.getCluster().getLocalMember().getAddress(), value, CPSession.CPSessionOwnerType.CLIENT));
         SESSIONS.put(value, made.getSessionId());
         return true;
     }
 
+    /** Who asks anew has given up what it asked before, which FencedLock takes for a no. */
     static String tryLock(String name, long session, UUID invocation, long waitMs) {
-        long fence = Member.<Long>ask(new TryLockOp(name, session, 1, invocation, waitMs));
-        return fence == 0 ? "-" : ":" + fence;
+        try {
+            long fence = Member.<Long>ask(new TryLockOp(name, session, 1, invocation, waitMs));
+            return fence == 0 ? "-" : ":" + fence;
+        } catch (WaitKeyCancelledException another) { return "-"; }
     }
 
     static String unlock(String name, long session, String value, UUID invocation) {
@@ -103,6 +115,20 @@ public class Member {
         return ours ? "+" : "-";
     }
 
+    /** All that the group knows of a lock, for whoever compares: do we lead, how many wait, fence, count, holder; all sessions. */
+    static String look(String name) {
+        var node = raft.getRaftNode(group);
+        ResourceRegistry<?, ?> registry = locks.getRegistryOrNull(group);
+        var lock = registry == null ? null : registry.getResourceOrNull(name);
+        var held = raft.getInvocationManager().<LockOwnershipState>query(group, new GetLockOwnershipStateOp(name), QueryPolicy.LINEARIZABLE).joinInternal();
+        var said = new StringBuilder(node != null && node.getLocalMember().equals(node.getLeader()) ? "+" : "-");
+        said.append(' ').append(lock == null ? 0 : lock.getInternalWaitKeysMap().size()).append(' ').append(held.getFence()).append(' ').append(held.getLockCount());
+        var all = sessions();
+        said.append(' ').append(all.stream().filter(one -> held.isLocked() && one.id() == held.getSessionId()).map(CPSession::endpointName).findFirst().orElse("-"));
+        for (CPSession one : all) said.append(' ').append(one.endpointName());
+        return said.toString();
+    }
+
     /** An invocation is known by its session and its number. */
     static UUID invocation(String value, long number) { return new UUID(new BigInteger(value, 16).longValue(), number); }
 
@@ -110,7 +136,9 @@ public class Member {
         switch (word[0]) {
             case "ready": return ready ? "+" : "-";
             case "clock": return ":" + System.currentTimeMillis();
+            case "cluster-clock": return ":" + instance.getCluster().getClusterTime();
             case "version": return BuildInfoProvider.getBuildInfo().getVersion();
+            case "look": return look(word[1]);
             case "create-session": return createSession(word[2]) ? "+" : "-";
             default:
         }
@@ -195,12 +223,23 @@ public class Member {
         return true;
     }
 
+    /** Who a member is in the group; null: nobody. Whoever was promoted has another name there than in the cluster. */
+    static class Who implements Callable<UUID>, Serializable {
+        public UUID call() { return manager.getLocalCPMember() == null ? null : manager.getLocalCPMember().getUuid(); }
+    }
+
+    static boolean isLost() throws Exception {
+        var group = new HashSet<UUID>();
+        raft.getMetadataGroupManager().getActiveMembers().forEach(one -> group.add(one.getUuid()));
+        int left = 0;
+        for (var one : instance.getCluster().getMembers())
+            if (group.contains(instance.getExecutorService("picklock").submitToMember(new Who(), one).get(3, TimeUnit.SECONDS))) left++;
+        return !group.isEmpty() && 2 * left <= group.size();
+    }
+
     /** A group that lost its majority for good is reset when all are back, as an operator would: its oldest member can. */
     static void resetIfLost() throws Exception {
-        var there = instance.getCluster().getMembers();
-        var group = raft.getMetadataGroupManager().getActiveMembers();
-        long left = group.stream().filter(one -> there.stream().anyMatch(member -> member.getUuid().equals(one.getUuid()))).count();
-        if (begun && allThere() && 2 * left <= group.size() && !group.isEmpty() && there.iterator().next().localMember()) manager.reset().toCompletableFuture().get(20, TimeUnit.SECONDS);
+        if (begun && allThere() && instance.getCluster().getMembers().iterator().next().localMember() && isLost()) manager.reset().toCompletableFuture().get(20, TimeUnit.SECONDS);
     }
 
     static boolean look() throws Exception {
