@@ -5,6 +5,7 @@
  *     r4:1-2:i   process 4 releases, names nobody, and the outcome is unknown (f: it failed)
  *     a1:0-3/120#7   the grant is promised until 120, and has the fence 7
  *     a1@o:0-3   ... by the owner o
+ *     a1:0-3+x   ... with value x, which only the end tells (+@x: the owner)
  *     e1.x:4-5/90    an extension; u: with ":u" nothing ever came back
  *     o2:0-1=x   an observation: held by x (=*: by somebody, =-: by nobody)
  */
@@ -49,6 +50,10 @@ static inline const char *notation_end(const char *at, struct history_event *end
         } else if (sign == '#') {
             end->fence = strtoll(at, &rest, 10);
             at = rest;
+        } else if (sign == '+') {
+            bool owner = *at == '@';
+            at = notation_name(owner ? at + 1 : at, owner ? &end->owner : &end->value);
+            end->flags |= owner ? HISTORY_HAS_OWNER : HISTORY_HAS_VALUE;
         } else {
             cr_assert_eq(sign, '=', "what is \"%c\"?", sign);
             end->version = *at != '-';

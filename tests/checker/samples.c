@@ -16,6 +16,7 @@ struct kind {
     bool open_ended; /* leases without a promised end */
     bool values;     /* each acquire has a value; else owners are processes */
     bool retired;    /* a process does nothing after an unknown outcome */
+    bool late;       /* who acquires is told only when it is granted */
     int reuse;       /* percent of acquires that use an older value */
     int observes;    /* percent of operations that look */
     bool sure;       /* the outcome of every acquire is known */
@@ -186,7 +187,8 @@ static struct history_event event_of(const struct kind *kind, const struct brute
         }
         return event;
     }
-    if (!kind->plain) {
+    bool told = !kind->late || op->f != BRUTE_ACQUIRE || (end && op->outcome == BRUTE_OK);
+    if (!kind->plain && told) {
         event.flags = kind->values ? HISTORY_HAS_VALUE : HISTORY_HAS_OWNER;
         event.value.bytes[0] = event.owner.bytes[0] = (uint8_t)op->who;
     }

@@ -419,3 +419,17 @@ LOOKED_AT(refreshed_reuse, .values = true, .reuse = 40, .extends = 10,
           .rules = {.model = BRUTE_LEASE_REFRESHED, .strong = true})
 LOOKED_AT(exact_reuse, .values = true, .reuse = 40, .extends = 15,
           .rules = {.model = BRUTE_LEASE_EXACT, .strong = true, .ttl_low = 4, .ttl_high = 5})
+
+/* Names that only the end of an acquire tells. */
+#define LATE(test, ...)                                                                            \
+    COMPARE(late_##test, LINEAR_ENGINE_AUTO, .name = "late " #test, .late = true, .sure = true,    \
+            __VA_ARGS__)
+
+LATE(values, .values = true, .rules = {.model = BRUTE_OWNER, .not_held = true})
+LATE(values_reuse, .values = true, .reuse = 30, .rules = {.model = BRUTE_OWNER})
+LATE(owners, .rules = {.model = BRUTE_OWNER, .not_held = true})
+LATE(fenced, .values = true, .rules = {.model = BRUTE_FENCED})
+LATE(lease, .values = true, .rules = {.model = BRUTE_LEASE})
+LATE(semaphore, .values = true, .rules = {.model = BRUTE_SEMAPHORE, .permits = 2})
+LATE(semaphore_looked_at, .values = true, .observes = 20,
+     .rules = {.model = BRUTE_SEMAPHORE, .permits = 2, .not_held = true})

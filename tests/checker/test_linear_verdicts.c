@@ -47,6 +47,32 @@ Test(linear_verdicts, a_process_that_never_asked_cannot_release)
     EXPECT_ALL(lines, (void)0);
 }
 
+/* A name that only the end tells may be any acquire's that is under way, but one at a time. */
+Test(linear_verdicts, a_release_needs_an_acquire_that_turns_out_to_be_its)
+{
+    static const struct line lines[] = {
+        {LINEAR_OWNER, VERDICT_FAIL, "a1:0-9+y r2.x:4-5"},
+        {LINEAR_OWNER, VERDICT_PASS, "a1:0-9+x r2.x:4-5"},
+        {LINEAR_OWNER, VERDICT_FAIL, "a1:0-1+x r1.x:2-3 a2:4-9+y r1.x:5-6"},
+        {LINEAR_FENCED, VERDICT_FAIL, "a1:0-1+x r1.x:2-3 a2:4-9+y r1.x:5-6"},
+        {LINEAR_SEMAPHORE, VERDICT_FAIL, "a1:0-1+x r1.x:2-3 a2:4-9+y r1.x:5-6"},
+        {LINEAR_OWNER, VERDICT_FAIL, "a1:0-1+x r1.x:2-3 a2:4-9:f r1.x:5-6"},
+        {LINEAR_OWNER, VERDICT_FAIL, "a1:0-1+@x r1@x:2-3 a2:4-9+@y r1@x:5-6"},
+        {LINEAR_OWNER, VERDICT_PASS, "a1:0-1+@x r1@x:2-3 a2:4-9+@x r1@x:5-6"},
+        {LINEAR_OWNER, VERDICT_PASS, "a1:4-10+x r2.x:6-7 a3.y:8-9"},
+        {LINEAR_SEMAPHORE, VERDICT_PASS, "a1:4-10+x r2.x:6-7 a3.y:8-9"},
+        {LINEAR_FENCED, VERDICT_PASS, "a1:4-10+x#1 r2.x:6-7 a3.y:8-9#2"},
+        {LINEAR_OWNER, VERDICT_PASS, "a1:0-1+x r1.x:2-3 a2:4-9:i r1.x:5-6"},
+        {LINEAR_OWNER, VERDICT_PASS, "a2:0-1:i r1.x:5-6"},
+        {LINEAR_OWNER, VERDICT_FAIL, "a2:7-8:i r1.x:5-6 a3:4-9+y"},
+        {LINEAR_OWNER, VERDICT_PASS, "a2:4-8:i r1.x:5-6 o3:9-9=-"},
+        {LINEAR_OWNER, VERDICT_FAIL, "a2:4-8:i a1.y:0-3 r3.x:5-6"},
+        {LINEAR_SEMAPHORE, VERDICT_PASS, "a2:4-8:i r1.x:5-6"},
+        {LINEAR_LEASE, VERDICT_PASS, "a2:4-8:i r1.x:5-6"},
+    };
+    EXPECT_ALL(lines, (void)0);
+}
+
 /* An owner that holds again is judged like any other. */
 Test(linear_verdicts, exact_leases_of_one_owner_follow_each_other)
 {

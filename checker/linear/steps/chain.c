@@ -228,14 +228,6 @@ void chain_release_unknown(struct linear_hold *hold, int64_t called)
     }
 }
 
-void chain_point(struct linear_chain *chain, struct linear_hold *holds,
-                 const struct linear_moment *release, uint64_t acquire,
-                 struct linear_finding *finding)
-{
-    chain_place_point(chain, holds, (const int64_t[2]){release->called, release->returned},
-                      (const uint64_t[2]){acquire, release->invoke}, finding);
-}
-
 void chain_until(struct linear_hold *hold, const struct linear_moment *extend,
                  struct linear_finding *finding)
 {

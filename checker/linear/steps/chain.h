@@ -101,10 +101,6 @@ void chain_release_not_held(struct linear_hold *hold, const struct linear_moment
                             struct linear_finding *finding);
 /* Its outcome stays unknown. */
 void chain_release_unknown(struct linear_hold *hold, int64_t called);
-/* A release succeeded whose acquire is known to exist, but not which one it is. */
-void chain_point(struct linear_chain *chain, struct linear_hold *holds,
-                 const struct linear_moment *release, uint64_t acquire,
-                 struct linear_finding *finding);
 /* The promised end moved to `extend->until`, by its invoke or unasked (CHAIN_NO_OPERATION). */
 void chain_until(struct linear_hold *hold, const struct linear_moment *extend,
                  struct linear_finding *finding);

@@ -330,12 +330,3 @@ void crowd_release_returned(struct linear *linear, const struct stream_slot *slo
                   (const uint64_t[2]){hold->acquire, release->invoke}, finding);
     }
 }
-
-void crowd_point(struct linear *linear, uint32_t resource, const struct linear_moment *release,
-                 uint64_t acquire, struct linear_finding *finding)
-{
-    if (!is_decided(linear, resource)) {
-        ask_point(linear, resource, (const int64_t[2]){release->called, release->returned},
-                  (const uint64_t[2]){acquire, release->invoke}, finding);
-    }
-}

@@ -59,8 +59,5 @@ void crowd_release_called(struct linear *linear, struct stream_slot *slot);
 void crowd_release_returned(struct linear *linear, const struct stream_slot *slot,
                             const struct linear_hold *before, const struct linear_moment *release,
                             struct linear_finding *finding);
-/* A release succeeded whose acquire is known to exist, but not which one it is. */
-void crowd_point(struct linear *linear, uint32_t resource, const struct linear_moment *release,
-                 uint64_t acquire, struct linear_finding *finding);
 
 #endif

@@ -265,7 +265,19 @@ static int64_t other_releases(const struct linear *linear, const struct stream_s
     return earliest;
 }
 
-static void release_succeeded(struct linear *linear, struct stream_slot *slot,
+/* Whose acquire it was is told later, or never. */
+static bool may_be_nameless(const struct linear *linear, const struct stream_slot *slot)
+{
+    return linear->keys[slot->resource].anonymous > 0 && !identity_is_process(&slot->identity);
+}
+
+static void leave_nameless(struct linear *linear, const struct stream_slot *slot, uint32_t logged)
+{
+    stream_limit(linear, slot->resource, LINEAR_LIMIT_TIE);
+    stream_orphan(linear, logged);
+}
+
+static void release_succeeded(struct linear *linear, struct stream_slot *slot, uint32_t logged,
                               const struct linear_moment *moment, struct linear_finding *finding)
 {
     struct stream_key *key = &linear->keys[slot->resource];
@@ -274,12 +286,8 @@ static void release_succeeded(struct linear *linear, struct stream_slot *slot,
         hold->depth--;
         return;
     }
-    if (hold->grant == GRANT_NONE && key->anonymous > 0 && !identity_is_process(&slot->identity)) {
-        if (is_semaphore(linear)) {
-            crowd_point(linear, slot->resource, moment, CHAIN_NO_OPERATION, finding);
-        } else {
-            chain_point(&key->chain, linear->holds, moment, CHAIN_NO_OPERATION, finding);
-        }
+    if ((hold->grant == GRANT_NONE || hold->released_ok) && may_be_nameless(linear, slot)) {
+        leave_nameless(linear, slot, logged);
         return;
     }
     bool reused = hold->grant == GRANT_NONE && slot->tainted;
@@ -304,7 +312,7 @@ static void return_release(struct linear *linear, struct stream_slot *slot,
         .invoke = slot->invoke, .called = slot->called, .returned = returned->returned};
     struct linear_finding finding = {0};
     if (returned->type == HISTORY_OK) {
-        release_succeeded(linear, slot, &moment, &finding);
+        release_succeeded(linear, slot, returned->logged, &moment, &finding);
     } else if (returned->type == HISTORY_FAIL) {
         if (!slot->inner) {
             chain_release_void(&linear->keys[slot->resource].chain, hold, &moment,
@@ -323,6 +331,11 @@ static void return_release(struct linear *linear, struct stream_slot *slot,
     }
     if (is_semaphore(linear)) {
         crowd_release_returned(linear, slot, &before, &moment, &finding);
+    }
+    /* One of unknown outcome can have ended its hold before, and this one another. */
+    if (returned->type == HISTORY_OK && finding.reason != LINEAR_LEGAL &&
+        before.released_unknown != POSITION_NEVER && may_be_nameless(linear, slot)) {
+        leave_nameless(linear, slot, returned->logged);
     }
     find(linear, slot->resource, &finding);
     hold->pending--;
