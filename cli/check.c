@@ -67,7 +67,7 @@ static const struct argp_option check_option_table[] = {
     {"refused-acquire", KEY_REFUSED, "POLICY", 0,
      "what a refused acquire says: nothing (default), held", 0},
     {"permits", KEY_PERMITS, "K", 0, "of a semaphore (default 1)", 0},
-    {"depth", KEY_DEPTH, "N", 0, "how often an owner may acquire again (default: any)", 0},
+    {"depth", KEY_DEPTH, "N", 0, "how often an owner may hold at a time (default: any)", 0},
     {"ttl", KEY_TTL, "DURATION", 0, "of a lease, where the history promises no end", 0},
     {"drift", KEY_DRIFT, "DURATION", 0, "allowance of a lease, beside --ttl", 0},
     {"by-owner", KEY_BY_OWNER, NULL, 0, "tell holds apart by owner, also where there are values",
@@ -174,6 +174,12 @@ static error_t check_option(int key, char *arg, struct argp_state *state)
         options_refuse(state,
                        "which history? A file, the folder of a run, or - for standard input");
         return EINVAL;
+    case ARGP_KEY_END:
+        if (options->model_given && options->linear.model == LINEAR_LEASE_EXACT &&
+            options->linear.ttl_ns == 0) {
+            options_refuse(state, "lease-exact needs --ttl: when does the server end a grant?");
+        }
+        return 0;
     default:
         break;
     }

@@ -46,6 +46,12 @@ class Histories(Command):
         self.assertIn("/dev/fd/", told.stdout)
         self.refused(self.picklock("check", "/dev/null"), 4, "picklock: /dev/null: the file is empty")
 
+    def test_an_exact_lease_needs_its_ttl(self):
+        path = self.write("grants.edn", self.GRANTS)
+        self.refused(self.picklock("check", "--model", "lease-exact", path), 4, "--ttl")
+        result = self.picklock("check", "--model", "lease-exact", "--ttl", "1ms", path)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
     def test_a_key_that_stands_twice_is_refused(self):
         twice = self.write("twice.edn", "{:type :invoke, :type :ok, :f :acquire, :process 0, :time 1}\n")
         self.refused(self.picklock("check", twice), 4, "twice.edn:1", "twice")
