@@ -243,7 +243,8 @@ static void header_conduct(const struct scenario *scenario, struct history_heade
     const struct lock_config *lock = &scenario->lock;
     const int64_t million = 1000000;
     const struct lock_dialect *dialect = lock_algorithm_at(lock->algorithm)->dialect;
-    if (scenario->at_once > 1 || scenario->again > 0 || scenario->thread_count > 1) {
+    bool says = dialect->own_values || dialect->renew_percent > 0;
+    if (!says || scenario->at_once > 1 || scenario->again > 0 || scenario->thread_count > 1) {
         return;
     }
     header->tries = dialect->watches ? INT32_MAX : (int32_t)lock->retry_count + 1;
