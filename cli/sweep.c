@@ -115,6 +115,15 @@ const struct argp sweep_argp = {
     NULL,
     NULL};
 
+/* The kind of server that a lock of ours asks. */
+static const struct server_kind *sweep_kind(const char *algorithm)
+{
+    lock_algorithm_index index = 0;
+    bool known = lock_algorithm_find(algorithm, &index);
+    ASSERT(known);
+    return server_kind_at(server_kind_of(lock_algorithm_at(index)->dialect));
+}
+
 /* What is known of the lock before it is seen at work. */
 static struct result sweep_know(struct sweep *sweep, struct arena *arena, struct text *why)
 {
@@ -125,6 +134,7 @@ static struct result sweep_know(struct sweep *sweep, struct arena *arena, struct
         bool one = nature.nodes_max == 1;
         protocol->nodes = one ? 1 : sweep->nodes > 0 ? (int32_t)sweep->nodes : 3;
         protocol->algorithm = protocol->nodes == 1 ? "single" : "redlock";
+        protocol->kind = sweep_kind(protocol->algorithm);
         protocol->extends = (nature.declares >> DECLARES_EXTEND & 1u) != 0;
         memcpy(sweep->library, nature.library, sizeof sweep->library);
         return RESULT_OK;
@@ -136,9 +146,15 @@ static struct result sweep_know(struct sweep *sweep, struct arena *arena, struct
         return result_error(ERROR_USAGE);
     }
     const struct lock_algorithm *algorithm = lock_algorithm_at(index);
+    if (algorithm->waits) {
+        text_add(why, "--algorithm %s: waits for replicas, and the nodes of a sweep have none",
+                 sweep->algorithm);
+        return result_error(ERROR_USAGE);
+    }
     int32_t nodes = sweep->nodes > 0 ? (int32_t)sweep->nodes : 3;
     protocol->nodes = nodes < algorithm->nodes_max ? nodes : algorithm->nodes_max;
     protocol->algorithm = sweep->algorithm;
+    protocol->kind = sweep_kind(sweep->algorithm);
     protocol->extends = true;
     (void)snprintf(sweep->library, sizeof sweep->library, "%s", sweep->algorithm);
     return RESULT_OK;

@@ -20,51 +20,53 @@ struct sweep_strike {
     const char *name;
     const char *about;
     uint8_t where;
+    uint8_t fault;    /* enum fault_kind: what `does` does */
     const char *does; /* in a scenario; # is the number of the node */
 };
 
 /* Lengths are for a ttl of 1 s. */
 static const struct sweep_strike strikes[] = {
-    {"pause", "the holder stops for longer than its ttl", STRIKES_CLIENT,
+    {"pause", "the holder stops for longer than its ttl", STRIKES_CLIENT, FAULT_PAUSE,
      "do: pause, target: client 1, for: 1500ms"},
-    {"kill", "the holder dies", STRIKES_CLIENT, "do: kill, target: client 1"},
-    {"wall-clock-ahead", "the holder's wall clock jumps ahead", STRIKES_CLIENT,
+    {"kill", "the holder dies", STRIKES_CLIENT, FAULT_KILL, "do: kill, target: client 1"},
+    {"wall-clock-ahead", "the holder's wall clock jumps ahead", STRIKES_CLIENT, FAULT_CLOCK_JUMP,
      "do: clock_jump, target: client 1, by: 1h"},
-    {"wall-clock-back", "the holder's wall clock jumps back", STRIKES_CLIENT,
+    {"wall-clock-back", "the holder's wall clock jumps back", STRIKES_CLIENT, FAULT_CLOCK_JUMP,
      "do: clock_jump, target: client 1, by: -1m"},
     {"request-held", "a request is held for longer than the ttl", STRIKES_BEFORE,
-     "do: delay_command, delay: 1500ms"},
-    {"request-late", "a request is late", STRIKES_BEFORE, "do: delay_command, delay: 300ms"},
-    {"request-lost", "a request is lost", STRIKES_BEFORE,
+     FAULT_DELAY_COMMAND, "do: delay_command, delay: 1500ms"},
+    {"request-late", "a request is late", STRIKES_BEFORE, FAULT_DELAY_COMMAND,
+     "do: delay_command, delay: 300ms"},
+    {"request-lost", "a request is lost", STRIKES_BEFORE, FAULT_PARTITION,
      "do: partition, from: client 1, to: node #, direction: request, mode: drop, for: 300ms"},
-    {"refused", "connections are cut and refused", STRIKES_BEFORE | STRIKES_AFTER,
+    {"refused", "connections are cut and refused", STRIKES_BEFORE | STRIKES_AFTER, FAULT_PARTITION,
      "do: partition, from: client 1, to: node #, mode: refuse, for: 400ms"},
-    {"reset", "the connection is reset", STRIKES_BEFORE | STRIKES_AFTER,
+    {"reset", "the connection is reset", STRIKES_BEFORE | STRIKES_AFTER, FAULT_PARTITION,
      "do: partition, from: client 1, to: node #, mode: reset, for: 20ms"},
-    {"reply-held", "a reply is held for longer than the ttl", STRIKES_AFTER,
+    {"reply-held", "a reply is held for longer than the ttl", STRIKES_AFTER, FAULT_PARTITION,
      "do: partition, from: client 1, to: node #, direction: reply, mode: hold, for: 1500ms"},
-    {"reply-late", "a reply is late", STRIKES_AFTER,
+    {"reply-late", "a reply is late", STRIKES_AFTER, FAULT_PARTITION,
      "do: partition, from: client 1, to: node #, direction: reply, mode: hold, for: 300ms"},
-    {"reply-lost", "a reply is lost", STRIKES_AFTER, "do: lose_reply"},
+    {"reply-lost", "a reply is lost", STRIKES_AFTER, FAULT_LOSE_REPLY, "do: lose_reply"},
     {"frozen", "a node is frozen for longer than the ttl", STRIKES_BEFORE | STRIKES_AFTER,
-     "do: pause, target: node #, for: 1500ms"},
-    {"forgets", "a node restarts and forgets", STRIKES_BEFORE | STRIKES_AFTER,
+     FAULT_PAUSE, "do: pause, target: node #, for: 1500ms"},
+    {"forgets", "a node restarts and forgets", STRIKES_BEFORE | STRIKES_AFTER, FAULT_CRASH,
      "do: crash, target: node #, for: 0s"},
-    {"down", "a node is down for longer than the ttl", STRIKES_BEFORE | STRIKES_AFTER,
+    {"down", "a node is down for longer than the ttl", STRIKES_BEFORE | STRIKES_AFTER, FAULT_CRASH,
      "do: crash, target: node #, for: 1500ms"},
-    {"clock", "a node's clock jumps ahead", STRIKES_BEFORE | STRIKES_AFTER,
+    {"clock", "a node's clock jumps ahead", STRIKES_BEFORE | STRIKES_AFTER, FAULT_CLOCK_JUMP,
      "do: clock_jump, target: node #, by: 2s"},
     {"clock-fast", "a node's clock is fast by what is allowed for", STRIKES_BEFORE,
-     "do: clock_rate, target: node #, rate: 1.01"},
-    {"out-of-memory", "a node is out of memory", STRIKES_BEFORE,
+     FAULT_CLOCK_RATE, "do: clock_rate, target: node #, rate: 1.01"},
+    {"out-of-memory", "a node is out of memory", STRIKES_BEFORE, FAULT_REFUSE_WRITES,
      "do: refuse_writes, target: node #, error: OOM, for: 400ms"},
-    {"read-only", "a node is read-only", STRIKES_BEFORE,
+    {"read-only", "a node is read-only", STRIKES_BEFORE, FAULT_REFUSE_WRITES,
      "do: refuse_writes, target: node #, error: READONLY, for: 400ms"},
-    {"loading", "a node is loading", STRIKES_BEFORE,
+    {"loading", "a node is loading", STRIKES_BEFORE, FAULT_REFUSE_WRITES,
      "do: refuse_writes, target: node #, error: LOADING, for: 400ms"},
-    {"script-flush", "a node forgets its scripts", STRIKES_BEFORE,
+    {"script-flush", "a node forgets its scripts", STRIKES_BEFORE, FAULT_SCRIPT_FLUSH,
      "do: script_flush, target: node #"},
-    {"evict", "a node throws the key out", STRIKES_AFTER, "do: evict, target: node #"},
+    {"evict", "a node throws the key out", STRIKES_AFTER, FAULT_EVICT, "do: evict, target: node #"},
 };
 
 /* Where the holder can strike itself, beside at its commands. */
@@ -273,6 +275,9 @@ void sweep_list(const struct sweep_protocol *protocol, struct sweep_cases *cases
     static struct sweep_cases sorted;
     sorted.count = 0;
     for (size_t strike = 0; strike < sweep_strike_count(); strike++) {
+        if (!server_kind_has(protocol->kind, (enum fault_kind)strikes[strike].fault)) {
+            continue;
+        }
         sweep_at_commands(protocol, strike, &sorted);
         if ((strikes[strike].where & STRIKES_CLIENT) != 0) {
             sweep_at_probes(protocol, strike, &sorted);

@@ -13,12 +13,14 @@
 #include "cli/files.h"
 #include "cli/loaded.h"
 #include "harness/scenario_needs.h"
+#include "servers/server.h"
 
 enum { SWEEP_NODES_MAX = 7, SWEEP_CASES_MAX = FILES_SCENARIOS_MAX };
 
 /* What was seen of a lock in a run in which nothing went wrong. */
 struct sweep_protocol {
     const char *algorithm; /* as scenarios name it */
+    const struct server_kind *kind;
     int32_t nodes;
     bool extends;
     bool in_turn; /* a node is asked when the one before it has answered */

@@ -93,7 +93,6 @@ struct server_node {
     struct clock wall;
     struct clock mono; /* the same rate, and never set */
     int64_t jumped_ns; /* when its clock last jumped, and by which fault; -1 never */
-    int64_t bent_ns;   /* when its rate was last wrong */
     int32_t jump_fault;
     int32_t rate_fault;
 };

@@ -25,6 +25,7 @@ may cli 'base|lockcore|history|servers|harness|checker|cli'
 
 # forbid PLACE PATTERN WHY [BUT-PATTERN]
 forbid() {
+    [ -n "$1" ] || return 0
     found=$(grep -rnE "$2" --include='*.[ch]' $1 2>/dev/null | grep -vE "${4:-^$}" || true)
     if [ -n "$found" ]; then
         echo "arrows: $3:"

@@ -17,7 +17,6 @@ void sim_node_init(struct sim *sim, uint32_t index)
         .wall = {0, SIM_WALL_START_NS, CLOCK_RATE_SOUND_PPM},
         .mono = {0, SIM_MONO_START_NS, CLOCK_RATE_SOUND_PPM},
         .jumped_ns = -1,
-        .bent_ns = -1,
         .jump_fault = HISTORY_NO_FAULT,
         .rate_fault = HISTORY_NO_FAULT,
     };
@@ -79,6 +78,7 @@ static void door_send(struct server_door *door, const struct server_message *mes
 
 static bool door_reaches(const struct server_door *door, uint32_t from, uint32_t to)
 {
+    ASSERT(from != to);
     return sim_peer_reaches(sim_behind(door), from, to);
 }
 

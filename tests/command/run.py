@@ -141,9 +141,8 @@ class LibraryCorpus(Command):
         listed = self.picklock("list", "algorithms").stdout
         wrong = {word[len("wrong/"):] for word in listed.split() if word.startswith("wrong/")}
         # Libraries are tried on redis-servers; the locks of other kinds have scenarios of their own.
-        other = {name for name in wrong if name.startswith(("advisory-", "chubby-", "sql-", "etcd-", "zookeeper-",
-                                                                         "hazelcast-"))}
-        self.assertEqual(wrong - other, set(self.CAUGHT))
+        redis = {path.stem.replace("_", "-") for path in (SCENARIOS.parent / "lockcore/redis/wrong").glob("*.c")}
+        self.assertEqual(wrong & redis, set(self.CAUGHT))
         for algorithm, (scenario, check) in self.CAUGHT.items():
             with self.subTest(algorithm=algorithm):
                 text = (SCENARIOS / "library" / f"many-{scenario}.yaml").read_text()
@@ -200,6 +199,14 @@ class Sweep(Command):
             path.write_text(path.read_text().replace("wrong/no-recheck", "redlock"))
             self.assertEqual(self.picklock("run", path).returncode, 1)
 
+    def test_locks_of_every_kind_are_swept(self):
+        for algorithm in ("sql", "etcd", "zookeeper", "chubby", "fenced_lock"):
+            with self.subTest(algorithm=algorithm):
+                result = self.sweep(algorithm)
+                self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        result = self.sweep("wrong/etcd-dead-lease")
+        self.assertEqual(result.returncode, 1, result.stdout)
+
     def test_the_points_are_those_of_the_protocol(self):
         told = self.sweep("redlock", "--nodes", "5").stdout
         self.assertIn("redlock, at each of 5 nodes: set, extend (2 times), delete", told)
@@ -215,6 +222,7 @@ class Sweep(Command):
         self.refused(self.picklock("sweep"), 4, "--adapter CMD or --algorithm NAME")
         self.refused(self.picklock("sweep", "--algorithm", "nosuch"), 4, "nosuch: unknown")
         self.refused(self.picklock("sweep", "--algorithm", "single", "--nodes", "0"), 4, "not a value")
+        self.refused(self.picklock("sweep", "--algorithm", "single-wait"), 4, "waits for replicas")
 
 
 class BadScenarios(Command):

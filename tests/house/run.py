@@ -97,6 +97,11 @@ class Toy(unittest.TestCase):
         self.assertEqual(sorted({"/".join(path.split("/")[:2]) for path in new}), ["lockcore/toy", "servers/toy"])
         self.assertEqual(rows, 2)
 
+    def test_its_arrows_go_the_allowed_way(self):
+        for words in (["bash", "tools/arrows.sh"], ["make", "-s", "purity", "BUILD=build/default"]):
+            done = subprocess.run(words, cwd=self.house, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_it_runs_and_is_judged(self):
         done = self.picklock("run", self.file("toy-alone"), "--seeds", "1..50", "--json")
         self.assertIn('"exclusion":{"verdict":"pass"', done.stdout.replace(" ", ""))

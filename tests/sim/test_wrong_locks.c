@@ -62,15 +62,20 @@ static const char *right_one(const struct lock_algorithm *wrong)
     if (wrong->dialect == &redis_dialect) {
         return wrong->fenced ? "fenced_redlock" : "redlock";
     }
+    const char *found = NULL;
     for (size_t i = 0; i < lock_algorithm_count(); i++) {
         const struct lock_algorithm *right = lock_algorithm_at((lock_algorithm_index)i);
-        if (right->dialect == wrong->dialect && right->step == wrong->step &&
-            strncmp(right->name, "wrong/", strlen("wrong/")) != 0) {
+        if (right->dialect != wrong->dialect ||
+            strncmp(right->name, "wrong/", strlen("wrong/")) == 0) {
+            continue;
+        }
+        if (right->step == wrong->step) {
             return right->name; /* the sound ones come first */
         }
+        found = found != NULL ? found : right->name;
     }
-    cr_assert_fail("%s has no right lock", wrong->name);
-    return NULL;
+    cr_assert_not_null(found, "%s has no right lock", wrong->name);
+    return found;
 }
 
 Test(wrong_locks, each_is_caught_by_its_scenario_and_blamed_on_the_library)
