@@ -306,3 +306,23 @@ struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t ot
     }
     return blame_late(ledger, older);
 }
+
+struct blamed blame_counters(const struct ledger *ledger)
+{
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        if (fault->state == FAULT_WAITING) {
+            continue;
+        }
+        if (fault_is((enum fault_kind)fault->kind, FAULT_OF_PROCESS)) {
+            return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE};
+        }
+        if (fault->kind == FAULT_FAILOVER) {
+            return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_REPLICATION};
+        }
+        if (fault->kind == FAULT_EVICT) {
+            return (struct blamed){BLAME_DEPLOYMENT, ASSUMPTION_MEMORY};
+        }
+    }
+    return blamed_library();
+}

@@ -69,6 +69,9 @@ struct blamed blame_late(const struct ledger *ledger, const struct ledger_claim 
 struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t other,
                             uint32_t resource);
 
+/* Fences went backwards: counters that a node lost or threw out cannot go on where they were. */
+struct blamed blame_counters(const struct ledger *ledger);
+
 /* Only a lock, or a section, that was wrong by a little can have been right but for us. */
 static inline bool blame_rests_on_time(struct blamed blamed)
 {

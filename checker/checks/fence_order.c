@@ -69,27 +69,6 @@ static struct fence_seen *floor_of(struct fence_order *fences, const struct ledg
     return slot < fences->process_count ? (struct fence_seen *)floors + slot : NULL;
 }
 
-/* Counters that a node lost or threw out cannot go on where they were. */
-static struct blamed blame_counters(const struct ledger *ledger)
-{
-    for (uint32_t i = 0; i < ledger->fault_count; i++) {
-        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        if (fault->state == FAULT_WAITING) {
-            continue;
-        }
-        if (fault_is((enum fault_kind)fault->kind, FAULT_OF_PROCESS)) {
-            return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE};
-        }
-        if (fault->kind == FAULT_FAILOVER) {
-            return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_REPLICATION};
-        }
-        if (fault->kind == FAULT_EVICT) {
-            return (struct blamed){BLAME_DEPLOYMENT, ASSUMPTION_MEMORY};
-        }
-    }
-    return blamed_library();
-}
-
 static void fence_violated(struct fence_order *fences, const struct ledger *ledger,
                            const struct fence_seen *other, const struct history_event *event,
                            enum fence_reason reason)

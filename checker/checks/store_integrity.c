@@ -66,6 +66,15 @@ static struct blamed blame_writes(const struct ledger *ledger, const struct stor
     return late ? blame_late(ledger, own) : (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
 }
 
+/* By its fence the older one was granted later: what made fences go backwards let this write in. */
+static bool fences_fell(const struct ledger *ledger, const struct store_write *other,
+                        const struct history_event *event)
+{
+    const struct ledger_claim *own = ledger_grant(ledger, event->process, event->resource);
+    bool fenced = other != NULL && own != NULL && other->fence > 0 && own->fence > 0;
+    return fenced && (other->fence > own->fence) == (other->order < own->order);
+}
+
 static void store_violated(struct store_integrity *store, const struct ledger *ledger,
                            const struct store_write *other, const struct history_event *event,
                            enum store_reason reason)
@@ -82,7 +91,10 @@ static void store_violated(struct store_integrity *store, const struct ledger *l
         .blamed = blame_writes(ledger, other, event),
         .number = {event->version, event->basis},
     };
-    if (other != NULL) {
+    if (reason == STALE_WRITE && fences_fell(ledger, other, event)) {
+        finding.blamed = blame_counters(ledger);
+        finding.evidence[finding.evidence_count++] = other->index;
+    } else if (other != NULL) {
         struct finding_cast cast = {other->process, event->process, event->resource};
         finding.rest = rest_gone_on(rest_of_meeting(ledger, &cast, finding.blamed), event->time_ns);
         finding.evidence[finding.evidence_count++] = other->index;

@@ -68,7 +68,7 @@ struct ledger_claim {
     uint64_t unfreed;     /* bit n: its release found no key of it there */
     uint64_t denied;      /* bit n: and there it was answered with an error, last */
     int64_t heard_ns;     /* when the last reply to those was back; TIME_NEVER: one never was */
-    uint64_t remade;      /* bit n: it was gone, and was set for this value once more */
+    uint64_t remade;      /* bit n: gone, and set for this value again, since it was granted */
     uint64_t stamp;       /* index of the event that touched it last */
     uint64_t serial;      /* of the claim among all claims, from 1 */
     uint64_t order;       /* of the grant among all grants, from 1 */

@@ -183,6 +183,7 @@ void ledger_claim_renew(struct ledger *ledger, struct ledger_claim *claim)
     ASSERT(claim->state != CLAIM_FREE);
     ASSERT((claim->present & ~claim->set) == 0);
     ledger_running_drop(ledger, claim);
+    claim->doubtful = claim->state == CLAIM_GRANTED && claim->over != OVER_RELEASED;
     claim->set = claim->present;
     claim->remade = 0;
     claim->told = false;

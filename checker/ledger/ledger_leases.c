@@ -127,12 +127,13 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->until_ns = TIME_NEVER;
     claim->until_least_ns = TIME_NEVER;
     claim_promise(claim, event);
+    claim->remade = 0; /* what was gone before says nothing of this grant */
     claim->over = OVER_NOT;
     claim->over_ns = TIME_NEVER;
     claim->told = false;
     claim->depth = 0;
     claim->again = false;
-    claim->doubtful = unsettled;
+    claim->doubtful = unsettled || (claim->doubtful && ledger_declares(ledger, DECLARES_REENTRANT));
     claim->renewed_ns = 0;
     claim->freed = 0;
     claim->unfreed = 0;

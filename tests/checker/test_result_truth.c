@@ -145,6 +145,16 @@ Test(result_truth, extension_that_sets_lost_keys_anew_fails)
     cr_assert_eq(result.number[0], (int64_t)2);
 }
 
+/* A client of one value lost an answer, cleaned up, and asked again: that was before its grant. */
+Test(result_truth, extension_of_keys_that_were_set_twice_before_the_grant_passes)
+{
+    assert_verdict(judge_lines("result_truth",
+                               HEADER ASK(1, 1) SET3(2, 1, "a", 1002) DELETED3(3, 1, "a")
+                                   SET3(4, 1, "a", 1004) GRANT(5, 1, "a", 900) EXTEND(100, 1)
+                                       EXTENDED(105, 1, 1090)),
+                   VERDICT_PASS);
+}
+
 Test(result_truth, extension_that_was_not_done_says_nothing_of_keys)
 {
 #define REMADE(end)                                                                                \
@@ -326,6 +336,18 @@ Test(result_truth, release_of_what_was_set_anew_in_between_is_not_judged)
                                 GRANT_OPEN(952, 1, "a") FREE(960, 1) DELETED3(961, 1, "a")
                                     FREED(962, 1) FREE(963, 1) RELEASE_FAILS(964, 1)),
         VERDICT_PASS);
+}
+
+/* The same where the end had been promised, and had passed: the lock may count that it had it. */
+Test(result_truth, release_of_what_was_set_anew_behind_a_promise_is_not_judged)
+{
+#define ANEW(header)                                                                               \
+    header ASK(1, 1) SET3(1, 1, "a", 901) GRANT(2, 1, "a", 900)                                    \
+        ENDED(901, 1, "expired", "a", "ttl") ENDED(901, 2, "expired", "a", "ttl")                  \
+            ENDED(901, 3, "expired", "a", "ttl") ASK(950, 1) SET3(951, 1, "a", 1900)               \
+                GRANT(952, 1, "a", 1900) FREE(960, 1) FREED(962, 1)
+    assert_verdict(judge_lines("result_truth", ANEW(REENTRANT)), VERDICT_PASS);
+    assert_fails(judge_lines("result_truth", ANEW(HEADER)), BLAME_LIBRARY, ASSUMPTION_NONE);
 }
 
 /* What nobody heard of may have been granted: the lock counts it, and one release gives one back.

@@ -55,6 +55,21 @@ Test(store_integrity, stale_write_is_not_saved_by_reading_first)
     assert_evidence(result, 16, 20);
 }
 
+/* The counter began anew: who came later has the smaller fence, and its write is the stale one. */
+Test(store_integrity, fences_that_a_restart_lowered_are_no_fault_of_the_lock)
+{
+#define LOWERED(fault)                                                                             \
+    HEADER ASK(1, 1) GRANT_FENCE(2, 1, 8) READ(3, 1, 0) WRITE(4, 1, 0, 1) FREE(5, 1) FREED(6, 1)   \
+        fault ASK(10, 2) GRANT_FENCE(11, 2, 1) READ(12, 2, 1) WRITE(13, 2, 1, 2)
+    assert_fails(
+        judge_lines("store_integrity", LOWERED(FAULT_OF_NODE(7, 1, "crash", "start", 1)
+                                                   FAULT_OF_NODE(8, 1, "crash", "end", 1))),
+        BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
+    struct check_result result = judge_lines("store_integrity", LOWERED(""));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_evidence(result, 5, 13);
+}
+
 Test(store_integrity, store_that_checks_values_lets_in_whoever_read_last)
 {
     assert_verdict(judge_lines("store_integrity",

@@ -333,10 +333,12 @@ static inline bool plain_released_before(const struct plain_history *h, size_t g
     return false;
 }
 
-/* Did this grant's key on this node go and come again by a set, up to event `last`? */
-static inline bool plain_remade(const struct plain_history *h, size_t last, int32_t node,
-                                const struct history_event *grant)
+/* Did the key of event `granted` on this node go and come again by a set, from the grant to event
+ * `last`? */
+static inline bool plain_remade(const struct plain_history *h, size_t granted, size_t last,
+                                int32_t node)
 {
+    const struct history_event *grant = &h->events[granted];
     bool set = false;
     for (size_t i = 0; i <= last; i++) {
         const struct history_event *e = &h->events[i];
@@ -345,7 +347,7 @@ static inline bool plain_remade(const struct plain_history *h, size_t last, int3
         }
         struct plain_held held = i > 0 ? plain_holds(h, i - 1, node, grant->resource)
                                        : (struct plain_held){.there = false};
-        if (set && !(held.there && plain_same(&held.value, &grant->value))) {
+        if (set && i > granted && !(held.there && plain_same(&held.value, &grant->value))) {
             return true;
         }
         set = true;
@@ -366,7 +368,7 @@ static inline bool plain_set_anew(const struct plain_history *h, size_t extended
     for (int32_t node = 0; node < h->header->node_count; node++) {
         struct plain_held held = plain_holds(h, extended, node, g->resource);
         bool ours = held.there && held.process == g->process && plain_same(&held.value, &g->value);
-        stayed += ours && !plain_remade(h, extended, node, g) ? 1 : 0;
+        stayed += ours && !plain_remade(h, grant, extended, node) ? 1 : 0;
     }
     return plain_holding(h, extended, grant) >= majority && stayed < majority;
 }
