@@ -99,22 +99,6 @@ static void fence_add(struct fence_top *top, const struct fence_seen *seen, int6
     top->highest = seen->fence > top->highest.fence ? *seen : top->highest;
 }
 
-/* What takes keys, or shows somebody another time: then a lease that was promised may be none. */
-static bool leases_are_sure(const struct ledger *ledger)
-{
-    for (uint32_t i = 0; i < ledger->fault_count; i++) {
-        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        enum fault_kind kind = (enum fault_kind)fault->kind;
-        bool stops_a_node = kind == FAULT_PAUSE && fault->nodes != 0;
-        if (fault->state != FAULT_WAITING &&
-            (fault_is(kind, FAULT_OF_PROCESS) || kind == FAULT_FAILOVER || kind == FAULT_EVICT ||
-             kind == FAULT_CLOCK_JUMP || kind == FAULT_CLOCK_RATE || stops_a_node)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* A lease that surely runs as its grant returns: by its promise, or within a ttl of its asking. */
 static bool granted_in_time(const struct ledger *ledger, const struct ledger_claim *claim)
 {

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """reentrant.py: a correct re-entrant lock on one node, kept in a hash, and bugs to be chosen by name.
 
-    python3 tests/adapters/reentrant.py [--owner-process] [--bug NAME]...
+    python3 tests/adapters/reentrant.py [--owner-process | --guarded] [--bug NAME]...
     python3 tests/adapters/reentrant.py --list
 
 Redisson's way, in scripts of our own: the hash of a resource has one field, its owner (process and
 thread), which counts how often it was acquired; the last release deletes the hash and wakes who waits.
+--guarded: the owner is the program, whose threads a mutex of its own keeps apart (as Spring's registry does).
 """
 import os
 import random
 import sys
+import threading
 import time
 
 from reentrant_bugs import BUGS, MISSED, UNSEEN
@@ -30,6 +32,8 @@ KEEP = """
 if redis.call('hexists',KEYS[1],ARGV[2])==1 then return redis.call('pexpire',KEYS[1],ARGV[1]) end
 return 0"""
 OWNER = "process" if "--owner-process" in sys.argv else "thread"  # both are right: it says which
+GUARDED = "--guarded" in sys.argv
+MUTEXES = {f"r{i}": threading.RLock() for i in range(16)}
 ANYBODY = "redis.call('hexists',KEYS[1],ARGV[2])==1"
 
 
@@ -81,7 +85,7 @@ class Reentrant:
     def owner(self, thread):
         if bug("owner-of-nobody"):
             return "owner"
-        of_program = bug("owner-of-program") or OWNER == "process"
+        of_program = bug("owner-of-program") or OWNER == "process" or GUARDED
         return self.process if of_program else f"{self.process}:{thread}"
 
     def ask(self, script, request, ttl, again_s=0.0):
@@ -96,6 +100,15 @@ class Reentrant:
         return asked
 
     def acquire(self, request):
+        mutex = MUTEXES[request["resource"]] if GUARDED else None
+        if mutex and not mutex.acquire(timeout=self.retries * self.delay_ms / 1000):
+            return {"type": "fail", "error": "another thread's"}
+        answer = self.acquire_at_node(request)
+        if mutex and answer["type"] != "ok":
+            mutex.release()
+        return answer
+
+    def acquire_at_node(self, request):
         name = (request["resource"], request.get("thread", 1))
         for attempt in range(self.retries + 1):
             if attempt:
@@ -126,6 +139,12 @@ class Reentrant:
         if not self.counts.get(name):
             return {"type": "fail", "error": "not held"}
         self.counts[name] -= 1
+        answer = self.release_at_node(request)
+        if GUARDED:
+            MUTEXES[request["resource"]].release()
+        return answer
+
+    def release_at_node(self, request):
         if bug("release-nothing"):
             return {"type": "ok"}
         ttl = request.get("ttl_ms", 1000)

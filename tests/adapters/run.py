@@ -251,7 +251,8 @@ REENTRANT = "python3 " + os.path.join(TOP, "tests", "adapters", "reentrant.py")
 def threads_are_told_apart(picklock):
     """Two threads of one program: one owner or two, as the library says."""
     found, holds = [], True
-    for words, wanted in (("", "pass"), (" --owner-process", "pass"), (" --bug owner-of-program", "fail")):
+    for words, wanted in (("", "pass"), (" --owner-process", "pass"), (" --guarded", "pass"),
+                          (" --bug owner-of-program", "fail")):
         code, runs, told = run(picklock, os.path.join("..", "library", "one-threads"), REENTRANT + words)
         one = runs[0]["checks"]["exclusion"] if runs else {}
         found.append((words, code, one, told))

@@ -210,11 +210,28 @@ static void doubt_settle(struct keys *keys, struct keys_doubt *doubt, int32_t cl
     doubt->resource = KEYS_NO_RESOURCE;
 }
 
+/* Whether a grant of another thread of its program named this value, too. */
+static bool value_is_shared(const struct keys *keys, int32_t client,
+                            const struct history_value *value)
+{
+    for (int32_t i = keys_thread_first(keys, client); i < keys_thread_last(keys, client); i++) {
+        if (i != client && client_owns(&keys->clients[i], value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void keys_thread_told(struct keys *keys, const struct keys_request *request,
                       const struct keys_outcome *outcome)
 {
     struct keys_client *client = keys_client_at(keys, request->client);
     if (keys->options.thread_count <= 1) {
+        return;
+    }
+    if (outcome->value != NULL && value_is_shared(keys, request->client, outcome->value)) {
+        keys_unclear(keys, "two threads of one program were granted a lock with one value: whose "
+                           "of them its keys are is not known");
         return;
     }
     if (outcome->value != NULL && !client_owns(client, outcome->value)) {
