@@ -69,6 +69,7 @@ static void make_storm(uint64_t seed)
         .value_check = random_below(&stream, 2) == 0,
         .tries = 2, /* and no extension at all: so much it says of how it goes about it */
         .retry_delay_ns = 100,
+        .renew_every_ns = seed % 2 == 0 ? 100 : 0,
         .allowance_ns = 20,
     };
     uint8_t open[PROCESSES] = {0};
