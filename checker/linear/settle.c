@@ -96,14 +96,18 @@ struct turns_taken {
     uint32_t *last_take, *last_free, *before;
 };
 
+static int64_t asked_or_granted(const struct operation *take)
+{
+    return take->kind == OPERATION_TAKE ? take->returned : take->called;
+}
+
 /* The last acquire of its caller that was granted before it was called, or is of unknown outcome;
  * NULL if there is none, or one that was let go before. */
 static struct operation *extended_by(const struct turns_taken *turns, struct operation *operations,
                                      const struct operation *extend)
 {
     uint32_t take = turns->last_take[extend->identity];
-    while (take != 0 && operations[take - 1].kind == OPERATION_TAKE &&
-           operations[take - 1].returned > extend->called) {
+    while (take != 0 && asked_or_granted(&operations[take - 1]) >= extend->called) {
         take = turns->before[take];
     }
     uint32_t free = take == 0 ? 0 : turns->last_free[extend->identity];
