@@ -127,6 +127,10 @@ programs: picklock $(TEST_PROGRAMS) $(SHIMS) # what the unit tests run: with -j,
 unit: programs ## unit tests only; ROOM=checker for one room
 	@tools/unit.sh $(TEST_PROGRAMS)
 
+.PHONY: hazelcast-differential
+hazelcast-differential: $(BUILD)/tests/sim/test_hazelcast_differential $(SHIMS) ## the model of Hazelcast against real members, where `make adapters` built them
+	@PICKLOCK_HAZELCAST=1 $(BUILD)/tests/sim/test_hazelcast_differential --jobs 1
+
 # ---- the two commands of the README ------------------------------------------------------------
 demo: deps ## set up, build, and run the demo suite on real redis-servers and in the simulator
 	@$(MAKE) --no-print-directory picklock
