@@ -340,6 +340,9 @@ void scenario_plan(const struct scenario *scenario, uint64_t seed, int64_t time_
 /* The header that both worlds record for this plan. `world` is "sim" or "real". */
 void plan_header(const struct plan *plan, const char *world, struct history_header *header);
 
+/* Take back what a header says of how the lock goes about it: of another's nobody knows it. */
+void plan_header_unsay(struct history_header *header);
+
 /* What an acquire with all its retries takes at most; 0 where it is not tried again. */
 int64_t plan_attempts_ns(const struct plan *plan);
 

@@ -257,6 +257,16 @@ static void header_conduct(const struct scenario *scenario, struct history_heade
     header->renew_every_ns = lock->ttl_ns / 100 * dialect->renew_percent;
 }
 
+void plan_header_unsay(struct history_header *header)
+{
+    header->tries = 0;
+    header->one_value = false;
+    header->retry_delay_ns = 0;
+    header->extends = 0;
+    header->allowance_ns = 0;
+    header->renew_every_ns = 0;
+}
+
 void plan_header(const struct plan *plan, const char *world, struct history_header *header)
 {
     const struct scenario *scenario = &plan->scenario;

@@ -390,7 +390,6 @@ static void conduct_freed(struct conduct *conduct, const struct ledger *ledger, 
     int64_t late_ns = event->sent_ns - last->replied_ns;
     if (again && late_ns > conduct_slack_ns(ledger) &&
         ledger->store_count == ledger->node_count && /* else another may serve by now */
-
         conduct_is_sound(ledger, last->replied_ns)) {
         conduct_violated(conduct, ledger, &(struct conduct_held){client->process, last->index},
                          FREED_AGAIN, (const int64_t[]){late_ns, 0});

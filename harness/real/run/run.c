@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/version.h"
+#include "lockcore/algorithms.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -460,6 +461,10 @@ static struct result run_real(const struct plan *plan, const struct world_option
     run.arena = arena_empty(RUN_ARENA_BYTES_MAX);
     struct text library = text_over(header->library, sizeof header->library);
     text_add(&library, "lockcore %s", PICKLOCK_VERSION);
+    if (!lock_algorithm_at(plan->scenario.lock.algorithm)->dialect->own_values) {
+        /* What a session was given real services tell late, or in whole seconds. */
+        plan_header_unsay(header);
+    }
     struct result prepared = run_prepare(&run, why);
     if (result_failed(prepared)) {
         run_end(&run);

@@ -18,11 +18,8 @@ static void run_adapter_declared(struct run *run, const struct adapter_declarati
     header->declared = declaration->said;
     header->declares = declaration->declares;
     header->ownership = declaration->ownership;
+    plan_header_unsay(header); /* what stands there our own locks say */
     header->renew_every_ns = declaration->renew_every_ns;
-    header->tries = 0; /* what stands there our own locks say */
-    header->retry_delay_ns = 0;
-    header->extends = 0;
-    header->allowance_ns = 0;
     header->attempts_ns = declaration->said ? plan_attempts_ns(run->plan) : 0;
     if (declaration->said) {
         header->promises_validity = (declaration->declares >> DECLARES_VALIDITY & 1) != 0;
