@@ -20,6 +20,12 @@
 /* The longest duration that is accepted: 10 years. Sums of a thousand still fit in an int64. */
 #define DURATION_NS_MAX (10 * 365 * 24 * 3600 * NS_PER_S)
 
+/* The same, or the longest: of what came from outside. */
+static inline int64_t duration_at_most(int64_t duration_ns)
+{
+    return duration_ns < DURATION_NS_MAX ? duration_ns : DURATION_NS_MAX;
+}
+
 /* "No such time": later than every other. */
 #define TIME_NEVER INT64_MAX
 

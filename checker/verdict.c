@@ -250,21 +250,6 @@ struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim 
     return blame_keys_at(ledger, claim, ledger->last_index);
 }
 
-bool leases_are_sure(const struct ledger *ledger)
-{
-    for (uint32_t i = 0; i < ledger->fault_count; i++) {
-        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        enum fault_kind kind = (enum fault_kind)fault->kind;
-        bool stops_a_node = kind == FAULT_PAUSE && fault->nodes != 0;
-        if (fault->state != FAULT_WAITING &&
-            (fault_is(kind, FAULT_OF_PROCESS) || kind == FAULT_FAILOVER || kind == FAULT_EVICT ||
-             kind == FAULT_CLOCK_JUMP || kind == FAULT_CLOCK_RATE || stops_a_node)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Whose keys were whose is not known, but the second thread of a program was let in within a ttl of
  * the first one's asking: whatever the lock had set was to be there. */
 static bool threads_met(const struct ledger *ledger, const struct ledger_claim *first,
@@ -272,7 +257,7 @@ static bool threads_met(const struct ledger *ledger, const struct ledger_claim *
 {
     return ledger->threads > 1 &&
            first->process / ledger->threads == second->process / ledger->threads &&
-           second->granted_ns - first->asked_ns < ledger->ttl_ns && leases_are_sure(ledger);
+           second->granted_ns - first->asked_ns < ledger->ttl_ns && ledger_leases_are_sure(ledger);
 }
 
 struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_claim *first,

@@ -69,9 +69,6 @@ struct blamed blame_late(const struct ledger *ledger, const struct ledger_claim 
 struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t other,
                             uint32_t resource);
 
-/* What takes keys, or shows somebody another time: then a lease that was promised may be none. */
-bool leases_are_sure(const struct ledger *ledger);
-
 /* Fences went backwards: counters that a node lost or threw out cannot go on where they were. */
 struct blamed blame_counters(const struct ledger *ledger);
 

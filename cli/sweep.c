@@ -134,7 +134,6 @@ static struct result sweep_know(struct sweep *sweep, struct arena *arena, struct
         bool one = nature.nodes_max == 1;
         protocol->nodes = one ? 1 : sweep->nodes > 0 ? (int32_t)sweep->nodes : 3;
         protocol->algorithm = protocol->nodes == 1 ? "single" : "redlock";
-        protocol->kind = sweep_kind(protocol->algorithm);
         protocol->extends = (nature.declares >> DECLARES_EXTEND & 1u) != 0;
         memcpy(sweep->library, nature.library, sizeof sweep->library);
         return RESULT_OK;
@@ -154,7 +153,6 @@ static struct result sweep_know(struct sweep *sweep, struct arena *arena, struct
     int32_t nodes = sweep->nodes > 0 ? (int32_t)sweep->nodes : 3;
     protocol->nodes = nodes < algorithm->nodes_max ? nodes : algorithm->nodes_max;
     protocol->algorithm = sweep->algorithm;
-    protocol->kind = sweep_kind(sweep->algorithm);
     protocol->extends = true;
     (void)snprintf(sweep->library, sizeof sweep->library, "%s", sweep->algorithm);
     return RESULT_OK;
@@ -317,6 +315,7 @@ static struct result sweep_all(struct sweep *sweep, struct arena *arena, int *ex
 {
     struct scenario_list scenarios;
     TRY(sweep_know(sweep, arena, why));
+    sweep->protocol.kind = sweep_kind(sweep->protocol.algorithm);
     TRY(sweep_dry(sweep, arena, why));
     sweep_list(&sweep->protocol, &sweep->cases);
     TRY(sweep_scenarios(sweep, arena, &scenarios, why));

@@ -20,53 +20,52 @@ struct sweep_strike {
     const char *name;
     const char *about;
     uint8_t where;
-    uint8_t fault;    /* enum fault_kind: what `does` does */
-    const char *does; /* in a scenario; # is the number of the node */
+    uint8_t fault;    /* enum fault_kind */
+    const char *keys; /* of it in a scenario; # is the number of the node */
 };
 
 /* Lengths are for a ttl of 1 s. */
 static const struct sweep_strike strikes[] = {
     {"pause", "the holder stops for longer than its ttl", STRIKES_CLIENT, FAULT_PAUSE,
-     "do: pause, target: client 1, for: 1500ms"},
-    {"kill", "the holder dies", STRIKES_CLIENT, FAULT_KILL, "do: kill, target: client 1"},
+     "target: client 1, for: 1500ms"},
+    {"kill", "the holder dies", STRIKES_CLIENT, FAULT_KILL, "target: client 1"},
     {"wall-clock-ahead", "the holder's wall clock jumps ahead", STRIKES_CLIENT, FAULT_CLOCK_JUMP,
-     "do: clock_jump, target: client 1, by: 1h"},
+     "target: client 1, by: 1h"},
     {"wall-clock-back", "the holder's wall clock jumps back", STRIKES_CLIENT, FAULT_CLOCK_JUMP,
-     "do: clock_jump, target: client 1, by: -1m"},
+     "target: client 1, by: -1m"},
     {"request-held", "a request is held for longer than the ttl", STRIKES_BEFORE,
-     FAULT_DELAY_COMMAND, "do: delay_command, delay: 1500ms"},
-    {"request-late", "a request is late", STRIKES_BEFORE, FAULT_DELAY_COMMAND,
-     "do: delay_command, delay: 300ms"},
+     FAULT_DELAY_COMMAND, "delay: 1500ms"},
+    {"request-late", "a request is late", STRIKES_BEFORE, FAULT_DELAY_COMMAND, "delay: 300ms"},
     {"request-lost", "a request is lost", STRIKES_BEFORE, FAULT_PARTITION,
-     "do: partition, from: client 1, to: node #, direction: request, mode: drop, for: 300ms"},
+     "from: client 1, to: node #, direction: request, mode: drop, for: 300ms"},
     {"refused", "connections are cut and refused", STRIKES_BEFORE | STRIKES_AFTER, FAULT_PARTITION,
-     "do: partition, from: client 1, to: node #, mode: refuse, for: 400ms"},
+     "from: client 1, to: node #, mode: refuse, for: 400ms"},
     {"reset", "the connection is reset", STRIKES_BEFORE | STRIKES_AFTER, FAULT_PARTITION,
-     "do: partition, from: client 1, to: node #, mode: reset, for: 20ms"},
+     "from: client 1, to: node #, mode: reset, for: 20ms"},
     {"reply-held", "a reply is held for longer than the ttl", STRIKES_AFTER, FAULT_PARTITION,
-     "do: partition, from: client 1, to: node #, direction: reply, mode: hold, for: 1500ms"},
+     "from: client 1, to: node #, direction: reply, mode: hold, for: 1500ms"},
     {"reply-late", "a reply is late", STRIKES_AFTER, FAULT_PARTITION,
-     "do: partition, from: client 1, to: node #, direction: reply, mode: hold, for: 300ms"},
-    {"reply-lost", "a reply is lost", STRIKES_AFTER, FAULT_LOSE_REPLY, "do: lose_reply"},
+     "from: client 1, to: node #, direction: reply, mode: hold, for: 300ms"},
+    {"reply-lost", "a reply is lost", STRIKES_AFTER, FAULT_LOSE_REPLY, ""},
     {"frozen", "a node is frozen for longer than the ttl", STRIKES_BEFORE | STRIKES_AFTER,
-     FAULT_PAUSE, "do: pause, target: node #, for: 1500ms"},
+     FAULT_PAUSE, "target: node #, for: 1500ms"},
     {"forgets", "a node restarts and forgets", STRIKES_BEFORE | STRIKES_AFTER, FAULT_CRASH,
-     "do: crash, target: node #, for: 0s"},
+     "target: node #, for: 0s"},
     {"down", "a node is down for longer than the ttl", STRIKES_BEFORE | STRIKES_AFTER, FAULT_CRASH,
-     "do: crash, target: node #, for: 1500ms"},
+     "target: node #, for: 1500ms"},
     {"clock", "a node's clock jumps ahead", STRIKES_BEFORE | STRIKES_AFTER, FAULT_CLOCK_JUMP,
-     "do: clock_jump, target: node #, by: 2s"},
+     "target: node #, by: 2s"},
     {"clock-fast", "a node's clock is fast by what is allowed for", STRIKES_BEFORE,
-     FAULT_CLOCK_RATE, "do: clock_rate, target: node #, rate: 1.01"},
+     FAULT_CLOCK_RATE, "target: node #, rate: 1.01"},
     {"out-of-memory", "a node is out of memory", STRIKES_BEFORE, FAULT_REFUSE_WRITES,
-     "do: refuse_writes, target: node #, error: OOM, for: 400ms"},
+     "target: node #, error: OOM, for: 400ms"},
     {"read-only", "a node is read-only", STRIKES_BEFORE, FAULT_REFUSE_WRITES,
-     "do: refuse_writes, target: node #, error: READONLY, for: 400ms"},
+     "target: node #, error: READONLY, for: 400ms"},
     {"loading", "a node is loading", STRIKES_BEFORE, FAULT_REFUSE_WRITES,
-     "do: refuse_writes, target: node #, error: LOADING, for: 400ms"},
+     "target: node #, error: LOADING, for: 400ms"},
     {"script-flush", "a node forgets its scripts", STRIKES_BEFORE, FAULT_SCRIPT_FLUSH,
-     "do: script_flush, target: node #"},
-    {"evict", "a node throws the key out", STRIKES_AFTER, FAULT_EVICT, "do: evict, target: node #"},
+     "target: node #"},
+    {"evict", "a node throws the key out", STRIKES_AFTER, FAULT_EVICT, "target: node #"},
 };
 
 /* Where the holder can strike itself, beside at its commands. */
@@ -316,7 +315,10 @@ static void sweep_print_fault(const struct sweep_case *one, int32_t node, struct
 {
     text_add(text, "  - {");
     sweep_print_trigger(one, node, text);
-    for (const char *at = strikes[one->strike].does; *at != '\0'; at++) {
+    const struct sweep_strike *strike = &strikes[one->strike];
+    text_add(text, "do: %s%s", fault_kind_name((enum fault_kind)strike->fault),
+             strike->keys[0] != '\0' ? ", " : "");
+    for (const char *at = strike->keys; *at != '\0'; at++) {
         if (*at == '#') {
             text_add(text, "%" PRId32, node + 1);
         } else {

@@ -4,7 +4,7 @@
  *     static const struct lock_command_row rows[] = {
  *         [REDIS_SET] = {"set", "SET NX PX", LOCK_VERB_SET_ABSENT, LOCK_CARRIES_TTL, ...},
  *     };
- *     const struct lock_dialect redis_dialect = {"redis", rows, REDIS_COMMANDS, ...};
+ *     const struct lock_dialect redis_dialect = {.name = "redis", .rows = rows, ...};
  *
  * The core, the simulator and the proxies read off the row what a command does to a key; only the
  * kind's own folder (lockcore/redis/) knows how it is written. A lock speaks the dialect of its
@@ -68,9 +68,11 @@ struct lock_dialect {
     const char *name; /* the kind of server, as `nodes.kind` says it */
     const struct lock_command_row *rows;
     uint32_t row_count;
-    bool own_values; /* its locks name each attempt by a value of its own, not each acquire */
+    /* What its locks say of themselves. It stands apart from what they do, which a check holds
+     * against it. */
+    bool own_values; /* each attempt is named by a value of its own, not each acquire */
     bool watches;    /* they ask again as often as they are told of a change */
-    /* Of the ttl: how often its locks renew their leases, or the service answers what renews them;
+    /* Of the ttl: how often they renew their leases, or the service answers what renews them;
      * 0: they do not. And what their promises leave out, beside what clocks may be off. */
     uint8_t renew_percent;
     uint8_t spare_percent;

@@ -114,11 +114,6 @@ struct conduct_begun {
 };
 
 /* What no scenario asks for is as good as for ever, and can be added to a time. */
-static int64_t conduct_length(int64_t length_ns)
-{
-    return length_ns < DURATION_NS_MAX ? length_ns : DURATION_NS_MAX;
-}
-
 static void conduct_init(void *state, const struct history_header *header)
 {
     struct conduct *conduct = state;
@@ -128,19 +123,13 @@ static void conduct_init(void *state, const struct history_header *header)
     conduct->renews = header->renew_every_ns > 0;
     conduct->extends = header->extends;
     conduct->clients = conduct_clients(header);
-    conduct->retry_delay_ns = conduct_length(header->retry_delay_ns);
-    conduct->allowance_ns = conduct_length(header->allowance_ns);
+    conduct->retry_delay_ns = duration_at_most(header->retry_delay_ns);
+    conduct->allowance_ns = duration_at_most(header->allowance_ns);
 }
 
 static int64_t conduct_slack_ns(const struct ledger *ledger)
 {
     return ledger->ttl_ns / CONDUCT_SLACK_PARTS;
-}
-
-/* What a fault left on its way is over a ttl later. */
-static bool conduct_is_sound(const struct ledger *ledger, int64_t from_ns)
-{
-    return !ledger_any_fault(ledger, from_ns - ledger->ttl_ns);
 }
 
 /* How late somebody must have been for it to be no violation. */
@@ -309,7 +298,7 @@ static void conduct_extended(struct conduct *conduct, const struct ledger *ledge
                          LIMITED_TOO_SOON, number);
     }
     if (done && client->extending && client->extend_sent_ns != TIME_NEVER &&
-        conduct_is_sound(ledger, client->asked_ns)) {
+        ledger_is_calm_since(ledger, client->asked_ns)) {
         conduct_promised(conduct, ledger, client, event,
                          &(struct conduct_begun){client->extend_sent_index, client->extend_ns,
                                                  client->extend_sent_ns});
@@ -344,7 +333,7 @@ static void conduct_acquire(struct conduct *conduct, const struct ledger *ledger
                                           .asked_index = event->index};
         return;
     }
-    bool sound = client->asked && conduct_is_sound(ledger, client->asked_ns);
+    bool sound = client->asked && ledger_is_calm_since(ledger, client->asked_ns);
     bool same = client->attempts > 0 && history_value_equal(&client->value, &event->value);
     if (sound && event->type == HISTORY_FAIL) {
         conduct_refused(conduct, ledger, client);
@@ -390,7 +379,7 @@ static void conduct_freed(struct conduct *conduct, const struct ledger *ledger, 
     int64_t late_ns = event->sent_ns - last->replied_ns;
     if (again && late_ns > conduct_slack_ns(ledger) &&
         ledger->store_count == ledger->node_count && /* else another may serve by now */
-        conduct_is_sound(ledger, last->replied_ns)) {
+        ledger_is_calm_since(ledger, last->replied_ns)) {
         conduct_violated(conduct, ledger, &(struct conduct_held){client->process, last->index},
                          FREED_AGAIN, (const int64_t[]){late_ns, 0});
     }
@@ -405,7 +394,7 @@ static void conduct_key(struct conduct *conduct, const struct ledger *ledger, ui
 {
     struct conduct_client *client = conduct_client_at(conduct, slot);
     bool told = (event->flags & HISTORY_HAS_SENT) != 0 && (event->flags & HISTORY_HAS_VALUE) != 0;
-    if (!told || !client->asked || !conduct_is_sound(ledger, client->asked_ns)) {
+    if (!told || !client->asked || !ledger_is_calm_since(ledger, client->asked_ns)) {
         return;
     }
     if (strstr(event->command, "delete") != NULL) {

@@ -114,7 +114,7 @@ static void fence_behind(struct fence_order *fences, const struct ledger *ledger
     struct fence_seen other = fence_before(given_back, event->time_ns);
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
     if (event->fence > other.fence || claim == NULL || claim->granted_index != event->index ||
-        !granted_in_time(ledger, claim) || !leases_are_sure(ledger)) {
+        !granted_in_time(ledger, claim) || !ledger_leases_are_sure(ledger)) {
         return;
     }
     struct finding finding = {

@@ -66,19 +66,14 @@ static struct renewal_client *renewal_client_at(struct renewal *renewal, uint32_
     return (struct renewal_client *)(renewal + 1) + slot;
 }
 
-static int64_t renewal_length(int64_t length_ns)
-{
-    return length_ns < DURATION_NS_MAX ? length_ns : DURATION_NS_MAX;
-}
-
 static void renewal_init(void *state, const struct history_header *header)
 {
     struct renewal *renewal = state;
     memset(state, 0, renewal_bytes(header));
     renewal->clients = renewal_clients(header);
     renewal->watches = header->tries == INT32_MAX;
-    renewal->every_ns = renewal_length(header->renew_every_ns);
-    renewal->length_ns = renewal_length(header->ttl_ns) - renewal_length(header->allowance_ns);
+    renewal->every_ns = duration_at_most(header->renew_every_ns);
+    renewal->length_ns = duration_at_most(header->ttl_ns) - duration_at_most(header->allowance_ns);
 }
 
 /* Times that cannot be subtracted are of another history than ours. */
@@ -86,12 +81,6 @@ static int64_t renewal_between(int64_t from_ns, int64_t to_ns)
 {
     int64_t length_ns;
     return __builtin_sub_overflow(to_ns, from_ns, &length_ns) ? 0 : length_ns;
-}
-
-/* What a fault left on its way is over a ttl later. */
-static bool renewal_is_sound(const struct ledger *ledger, const struct renewal_client *client)
-{
-    return !ledger_any_fault(ledger, client->asked_ns - ledger->ttl_ns);
 }
 
 /* From when on a fault explains nothing any more; TIME_NEVER: one goes on, or stays. */
@@ -200,7 +189,7 @@ static void renewal_kept(struct renewal *renewal, const struct ledger *ledger,
     const uint16_t all = HISTORY_HAS_SENT | HISTORY_HAS_UNTIL | HISTORY_HAS_TTL;
     bool sent = (event->flags & all) == all;
     renewal_waited(renewal, ledger, client);
-    if (renewal_is_sound(ledger, client)) {
+    if (ledger_is_calm_since(ledger, client->asked_ns)) {
         renewal_told(renewal, ledger, client);
         int64_t gap_ns = renewal_between(client->sent_ns, event->sent_ns);
         int64_t soon_ns = renewal->every_ns - ledger->ttl_ns / RENEWAL_SOON_PARTS - gap_ns;
@@ -228,7 +217,7 @@ static void renewal_promised(struct renewal *renewal, const struct ledger *ledge
         return;
     }
     int64_t most_ns = ledger->now_ns + renewal->length_ns;
-    bool later = client->most_ns > most_ns || renewal_is_sound(ledger, client);
+    bool later = client->most_ns > most_ns || ledger_is_calm_since(ledger, client->asked_ns);
     most_ns = client->renewed && later ? client->most_ns : most_ns;
     int64_t more_ns = renewal_between(most_ns, event->until_ns);
     int64_t over_ns = renewal_between(event->until_ns, ledger->now_ns);
@@ -299,7 +288,7 @@ static void renewal_operation(struct renewal *renewal, const struct ledger *ledg
     } else if (client->holds && event->type == HISTORY_INVOKE) {
         renewal->result.judged++;
         renewal_waited(renewal, ledger, client);
-        if (renewal_is_sound(ledger, client)) {
+        if (ledger_is_calm_since(ledger, client->asked_ns)) {
             renewal_told(renewal, ledger, client);
         }
         client->holds = false;

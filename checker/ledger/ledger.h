@@ -317,6 +317,13 @@ bool ledger_majority_healthy(const struct ledger *ledger);
 /* Whether any fault was in force since then, or left something behind that stays. */
 bool ledger_any_fault(const struct ledger *ledger, int64_t from_ns);
 
+/* The opposite; and since a ttl before then, as what a fault left on its way may be so late. */
+bool ledger_is_calm_since(const struct ledger *ledger, int64_t from_ns);
+
+/* Whether no fault takes keys, or shows a node another time: then a lease that was promised is
+ * one. */
+bool ledger_leases_are_sure(const struct ledger *ledger);
+
 /* Whether a fault of a node, or of a link, may have held up the set of this key on its way. */
 bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key, int32_t node);
 

@@ -118,6 +118,26 @@ bool ledger_any_fault(const struct ledger *ledger, int64_t from_ns)
     return false;
 }
 
+bool ledger_is_calm_since(const struct ledger *ledger, int64_t from_ns)
+{
+    return !ledger_any_fault(ledger, from_ns - ledger->ttl_ns);
+}
+
+bool ledger_leases_are_sure(const struct ledger *ledger)
+{
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        enum fault_kind kind = (enum fault_kind)fault->kind;
+        bool stops_a_node = kind == FAULT_PAUSE && fault->nodes != 0;
+        if (fault->state != FAULT_WAITING &&
+            (fault_is(kind, FAULT_OF_PROCESS) || kind == FAULT_FAILOVER || kind == FAULT_EVICT ||
+             kind == FAULT_CLOCK_JUMP || kind == FAULT_CLOCK_RATE || stops_a_node)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Whether a delete that names this key came before it: its connection was given up, and what was on
  * its way there came behind what was sent on the next. */
 static bool was_overtaken(const struct ledger_key *key)

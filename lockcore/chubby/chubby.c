@@ -12,7 +12,12 @@ static const struct lock_command_row rows[CHUBBY_COMMANDS] = {
                         LOCK_VERB_CLOSE_SESSION, 0, LOCK_ANSWERS_YES_NO, false},
 };
 
-const struct lock_dialect chubby_dialect = {"chubby", rows, CHUBBY_COMMANDS, false, false, 75, 0};
+const struct lock_dialect chubby_dialect = {
+    .name = "chubby",
+    .rows = rows,
+    .row_count = CHUBBY_COMMANDS,
+    .renew_percent = 75,
+};
 
 static const struct session_rules rules = {CHUBBY_RULES, .delay_percent = 100};
 

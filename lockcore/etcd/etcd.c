@@ -17,7 +17,12 @@ static const struct lock_command_row rows[ETCD_COMMANDS] = {
                     LOCK_VERB_NONE, LOCK_CARRIES_NUMBER, LOCK_ANSWERS_NUMBER, false},
 };
 
-const struct lock_dialect etcd_dialect = {"etcd", rows, ETCD_COMMANDS, false, false, 33, 0};
+const struct lock_dialect etcd_dialect = {
+    .name = "etcd",
+    .rows = rows,
+    .row_count = ETCD_COMMANDS,
+    .renew_percent = 33,
+};
 
 static const struct session_rules rules = {ETCD_RULES};
 

@@ -14,8 +14,12 @@ static const struct lock_command_row rows[HAZELCAST_COMMANDS] = {
                           LOCK_VERB_CLOSE_SESSION, 0, LOCK_ANSWERS_YES_NO, false},
 };
 
-const struct lock_dialect hazelcast_dialect = {"hazelcast", rows, HAZELCAST_COMMANDS, false, false,
-                                               33,          0};
+const struct lock_dialect hazelcast_dialect = {
+    .name = "hazelcast",
+    .rows = rows,
+    .row_count = HAZELCAST_COMMANDS,
+    .renew_percent = 33,
+};
 
 static const struct session_rules rules = {HAZELCAST_RULES, .fenced = true};
 

@@ -126,7 +126,12 @@ static const struct lock_command_row rows[REDIS_COMMANDS] = {
                     LOCK_VERB_NONE, TTL | NUMBER, LOCK_ANSWERS_NUMBER, false},
 };
 
-const struct lock_dialect redis_dialect = {"redis", rows, REDIS_COMMANDS, true, false, 0, 0};
+const struct lock_dialect redis_dialect = {
+    .name = "redis",
+    .rows = rows,
+    .row_count = REDIS_COMMANDS,
+    .own_values = true,
+};
 
 static const struct redis_form *form_of(uint32_t kind)
 {

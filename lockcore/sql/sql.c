@@ -27,7 +27,12 @@ static const struct lock_command_row rows[SQL_STATEMENTS] = {
                     LOCK_ANSWERS_YES_NO, false},
 };
 
-const struct lock_dialect sql_dialect = {"sql", rows, SQL_STATEMENTS, true, false, 0, 0};
+const struct lock_dialect sql_dialect = {
+    .name = "sql",
+    .rows = rows,
+    .row_count = SQL_STATEMENTS,
+    .own_values = true,
+};
 
 enum lock_answer sql_set_answer(const struct lock *lock, const struct lock_event *event,
                                 struct lock_effects *effects)

@@ -24,8 +24,14 @@ static const struct lock_command_row rows[ZOOKEEPER_COMMANDS] = {
                           LOCK_CARRIES_NUMBER, LOCK_ANSWERS_YES_NO, false},
 };
 
-const struct lock_dialect zookeeper_dialect = {"zookeeper", rows, ZOOKEEPER_COMMANDS, false, true,
-                                               25,          55};
+const struct lock_dialect zookeeper_dialect = {
+    .name = "zookeeper",
+    .rows = rows,
+    .row_count = ZOOKEEPER_COMMANDS,
+    .watches = true,
+    .renew_percent = 25,
+    .spare_percent = 55,
+};
 
 const uint32_t zookeeper_moves[LOCK_STATES] = {
     [LOCK_STATE_IDLE] = LOCK_TO(ACQUIRING),

@@ -14,7 +14,11 @@ static const struct lock_command_row rows[TOY_COMMANDS] = {
                   LOCK_ANSWERS_YES_NO, false},
 };
 
-const struct lock_dialect toy_dialect = {"toy", rows, TOY_COMMANDS, false, false, 0, 0};
+const struct lock_dialect toy_dialect = {
+    .name = "toy",
+    .rows = rows,
+    .row_count = TOY_COMMANDS,
+};
 
 static const uint32_t moves[LOCK_STATES] = {
     [LOCK_STATE_IDLE] = LOCK_TO(ACQUIRING),

@@ -58,15 +58,10 @@ static inline struct cluster *rig_cluster(struct rig *rig)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-static inline struct rig *rig_of(struct server_door *door)
-{
-    return (struct rig *)(void *)((char *)door - offsetof(struct rig, door));
-}
-
 static inline void door_arm(struct server_door *door, uint32_t wake, int64_t true_ns)
 {
     cr_assert_leq(wake, (uint32_t)RIG_LEASES);
-    rig_of(door)->due_ns[wake] = true_ns;
+    RIG_OF(door)->due_ns[wake] = true_ns;
 }
 
 static inline void door_answer(struct server_door *door, const struct server_ask *ask,
@@ -74,8 +69,8 @@ static inline void door_answer(struct server_door *door, const struct server_ask
 {
     (void)ask;
     (void)event;
-    rig_of(door)->reply = reply;
-    rig_of(door)->replied = true;
+    RIG_OF(door)->reply = reply;
+    RIG_OF(door)->replied = true;
 }
 
 static inline void rig_model_init(struct rig *rig)

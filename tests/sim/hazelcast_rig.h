@@ -113,22 +113,17 @@ FORMATTED(2, 3) static inline void rig_differs(struct rig *rig, const char *form
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-static inline struct rig *rig_of(const struct server_door *door)
-{
-    return (struct rig *)(void *)((char *)(uintptr_t)door - offsetof(struct rig, door));
-}
-
 static inline void door_arm(struct server_door *door, uint32_t wake, int64_t true_ns)
 {
     cr_assert_lt(wake, (uint32_t)RIG_WAKES);
-    rig_of(door)->due_ns[wake] = true_ns;
+    RIG_OF(door)->due_ns[wake] = true_ns;
 }
 
 static inline void door_answer(struct server_door *door, const struct server_ask *ask,
                                struct lock_reply reply, uint64_t event)
 {
     (void)event;
-    struct rig_row *row = &rig_of(door)->rows[ask->resource * RIG_CLIENTS + ask->client];
+    struct rig_row *row = &RIG_OF(door)->rows[ask->resource * RIG_CLIENTS + ask->client];
     for (uint32_t i = 0; i < RIG_LINES; i++) {
         struct rig_line *line = &row->lines[i];
         if (line->number == ask->connection) {

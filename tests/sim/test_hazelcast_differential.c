@@ -116,12 +116,6 @@ static bool bursts_agree(struct random_stream *random, uint32_t bursts)
     return !rig.failed;
 }
 
-#define AGREE(call)                                                                                \
-    do {                                                                                           \
-        call;                                                                                      \
-        cr_assert_not(rig.failed, "%s", rig.difference);                                           \
-    } while (0)
-
 static void ask_alone(uint32_t of, uint32_t line, enum hazelcast_command kind, int64_t ttl_ms,
                       int64_t number)
 {

@@ -96,12 +96,6 @@ static bool batches_agree(struct random_stream *random, uint32_t batches)
     return !rig.failed;
 }
 
-#define AGREE(call)                                                                                \
-    do {                                                                                           \
-        call;                                                                                      \
-        cr_assert_not(rig.failed, "%s", rig.difference);                                           \
-    } while (0)
-
 static void member_killed(struct random_stream *random, uint32_t node)
 {
     AGREE(rig_kill(&rig, node));

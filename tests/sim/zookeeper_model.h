@@ -128,21 +128,16 @@ FORMATTED(2, 3) static inline void rig_differs(struct rig *rig, const char *form
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-static inline struct rig *rig_of(const struct server_door *door)
-{
-    return (struct rig *)(void *)((char *)(uintptr_t)door - offsetof(struct rig, door));
-}
-
 static inline void door_arm(struct server_door *door, uint32_t wake, int64_t true_ns)
 {
     cr_assert_lt(wake, (uint32_t)RIG_WAKES);
-    rig_of(door)->due_ns[wake] = true_ns;
+    RIG_OF(door)->due_ns[wake] = true_ns;
 }
 
 static inline void door_tell(struct server_door *door, const struct server_ask *ask,
                              struct rig_told told)
 {
-    struct rig_row *row = &rig_of(door)->rows[ask->resource * RIG_CLIENTS + ask->client];
+    struct rig_row *row = &RIG_OF(door)->rows[ask->resource * RIG_CLIENTS + ask->client];
     if (ask->connection == row->connection) {
         cr_assert_lt(row->told_count, (uint32_t)RIG_TOLD_MAX);
         told.kind = ask->command.kind;
@@ -162,7 +157,7 @@ static inline void door_push(struct server_door *door, const struct server_ask *
                              struct lock_reply reply)
 {
     bool ends = ask->command.kind == ZOOKEEPER_OPEN || ask->command.kind == ZOOKEEPER_ATTACH;
-    for (int i = 0; i < (rig_of(door)->twice ? 2 : 1); i++) {
+    for (int i = 0; i < (RIG_OF(door)->twice ? 2 : 1); i++) {
         door_tell(door, ask,
                   (struct rig_told){.what = ends ? TOLD_END : TOLD_WATCH, .reply = reply});
     }
@@ -170,7 +165,7 @@ static inline void door_push(struct server_door *door, const struct server_ask *
 
 static inline void door_send(struct server_door *door, const struct server_message *message)
 {
-    struct rig *rig = rig_of(door);
+    struct rig *rig = RIG_OF(door);
     uint32_t to = message->to;
     cr_assert_lt(rig->heard_count[to], (uint32_t)RIG_HEARD_MAX);
     rig->heard[to][rig->heard_count[to]++] = (struct rig_heard){rig->zxid, *message};

@@ -332,7 +332,7 @@ static void log_return(struct linear *linear, const struct stream_slot *slot,
     struct operation operation = {
         .called = slot->called,
         .returned = unknown ? POSITION_NEVER : returned->returned,
-        .fence = linear->leased ? INT64_MIN : returned->fence, /* never told otherwise */
+        .fence = returned->fence,
         .until = returned->until,
         .promised = returned->until,
         .invoke = slot->invoke,
@@ -341,6 +341,9 @@ static void log_return(struct linear *linear, const struct stream_slot *slot,
         .kind = kind,
     };
     operation.name = operation.identity;
+    if (linear->leased) {
+        operation.told = INT64_MIN; /* never; a lease has no fence */
+    }
     log_add(&linear->log, &operation);
     if (kind == OPERATION_MAYBE_TAKE && !slot->identified && !returned->named) {
         log_nameless(linear, &operation);
