@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/random.h"
 #include "checker/judge.h"
+#include "tests/judge/mutate.h"
 #include "tests/judge/plain_answers.h"
 #include "tests/judge/plain_conduct.h"
 #include "tests/judge/plain_faults.h"
@@ -82,7 +83,6 @@ enum {
 };
 
 static struct fixture run;
-static struct history_event changed[FIXTURE_EVENTS_MAX];
 static _Alignas(16) char block[BLOCK_BYTES];
 static const char *file_now;
 static unsigned long compared, services_compared, failed[SECONDS], differed[SECONDS];
@@ -228,122 +228,6 @@ static void compare(const struct plain_history *h, uint64_t seed)
     }
 }
 
-/* Put an event where another is, at its time. */
-static void move(size_t from, size_t to)
-{
-    struct history_event kept = changed[from];
-    kept.time_ns = changed[to].time_ns;
-    if (to > from) {
-        memmove(&changed[from], &changed[from + 1], (to - from) * sizeof changed[0]);
-    } else {
-        memmove(&changed[to + 1], &changed[to], (from - to) * sizeof changed[0]);
-    }
-    changed[to] = kept;
-}
-
-static void swap(size_t i, size_t k)
-{
-    struct history_event one = changed[i];
-    struct history_event other = changed[k];
-    int64_t one_ns = one.time_ns;
-    one.time_ns = other.time_ns;
-    other.time_ns = one_ns;
-    changed[i] = other;
-    changed[k] = one;
-}
-
-/* What a client was told: done, not done or unknown; of a grant, with a promise and a fence. */
-static void tell(struct random_stream *stream, struct history_event *e)
-{
-    if (e->kind != HISTORY_OP || e->type == HISTORY_INVOKE) {
-        return;
-    }
-    if (e->type == HISTORY_OK && random_below(stream, 2) == 0) {
-        e->flags &=
-            (uint16_t) ~(random_below(stream, 2) == 0 ? HISTORY_HAS_UNTIL : HISTORY_HAS_FENCE);
-    } else if (e->f != HISTORY_ACQUIRE || e->type == HISTORY_OK) {
-        e->type = (uint8_t)(HISTORY_OK + random_below(stream, 3));
-    }
-}
-
-/* Take a whole operation out, from its asking to its answer: a release that was never asked for, so
- * that its client holds what it asks for next. Gives how many events are left. */
-static size_t forget(size_t i, size_t count)
-{
-    struct plain_history h = {NULL, changed, count};
-    if (changed[i].kind != HISTORY_OP || changed[i].type != HISTORY_INVOKE) {
-        return count;
-    }
-    size_t back = plain_back(&h, i);
-    if (back < count) {
-        memmove(&changed[back], &changed[back + 1], (count - back - 1) * sizeof changed[0]);
-        count--;
-    }
-    memmove(&changed[i], &changed[i + 1], (count - i - 1) * sizeof changed[0]);
-    return count - 1;
-}
-
-enum change { DROP, MOVE, SWAP, DELAY, RENUMBER, GIVE, TELL, CHANGES };
-
-/* Change one event; gives how many are left. */
-static size_t change(struct random_stream *stream, size_t count)
-{
-    size_t i = random_below(stream, count);
-    switch ((enum change)random_below(stream, CHANGES)) {
-    case DROP:
-        memmove(&changed[i], &changed[i + 1], (count - i - 1) * sizeof changed[0]);
-        return count - 1;
-    case MOVE:
-        move(i, random_below(stream, count));
-        return count;
-    case SWAP:
-        swap(i, i + 1 < count ? i + 1 : i - 1);
-        return count;
-    case DELAY: { /* and all that follows */
-        int64_t by_ns = (int64_t)random_below(stream, 5 * NS_PER_S);
-        int64_t from_ns = changed[i].time_ns;
-        for (size_t k = i; k < count; k++) {
-            changed[k].time_ns += by_ns;
-            changed[k].sent_ns += changed[k].sent_ns >= from_ns ? by_ns : 0;
-            changed[k].replied_ns += changed[k].replied_ns >= from_ns ? by_ns : 0;
-        }
-        return count;
-    }
-    case RENUMBER:
-        if (changed[i].fence > 0) { /* a node's clock in microseconds */
-            changed[i].fence -= (int64_t)random_below(stream, 1000000);
-        }
-        changed[i].until_ns += (int64_t)random_below(stream, 2 * NS_PER_S) - NS_PER_S;
-        changed[i].basis += (int64_t)random_below(stream, 3) - 1;
-        return count;
-    case GIVE:
-        if (changed[i].process >= 0 && changed[i].kind != HISTORY_FAULT) {
-            changed[i].process = (int32_t)random_below(stream, 3);
-        }
-        return count;
-    case TELL:
-        tell(stream, &changed[i]);
-        return count;
-    case CHANGES:
-        break;
-    }
-    UNREACHABLE();
-}
-
-/* One or two changes of the run's history. */
-static size_t mutate(struct random_stream *stream, size_t count)
-{
-    memcpy(changed, run.events, count * sizeof changed[0]);
-    uint64_t changes = 1 + random_below(stream, 2);
-    for (uint64_t n = 0; n < changes; n++) {
-        count = change(stream, count);
-    }
-    for (size_t i = 0; i < count; i++) {
-        changed[i].index = i;
-    }
-    return count;
-}
-
 /* Does a client write under a grant of its own that it had before its last one? */
 static bool writes_under_the_last_but_one(const struct plain_history *h, size_t write)
 {
@@ -449,7 +333,7 @@ static void judge_run(uint64_t seed)
     compare(&whole, seed);
     struct random_stream stream = random_stream("mutate", seed);
     for (int i = 0; i < MUTATIONS; i++) {
-        struct plain_history h = {&header, changed, mutate(&stream, run.count)};
+        struct plain_history h = {&header, mutant, mutate(&stream, run.events, run.count)};
         if (readable(&h) && consistent(&h)) {
             compare(&h, seed);
             h.count = forget(random_below(&stream, h.count), h.count);
