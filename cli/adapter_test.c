@@ -1,6 +1,7 @@
 /* adapter_test.c: `picklock adapter-test`: what a library was seen to do, on one page. */
 #include "cli/adapter_look.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/dry.h"
 #include "cli/results.h"
 
@@ -52,7 +53,7 @@ static error_t test_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (test->adapter == NULL) {
-            argp_error(state, "expected --adapter CMD");
+            options_refuse(state, "which library? --adapter CMD starts the program it is behind");
         }
         return 0;
     default:
@@ -63,7 +64,7 @@ static error_t test_option(int key, char *arg, struct argp_state *state)
 const struct argp adapter_test_argp = {
     test_option_table,
     test_option,
-    "",
+    NULL,
     "Run a lock library a few times without faults, and say what it was seen to do: its commands "
     "and keys, what it sets and renews, how it waits, and whether that is what it says of itself.",
     NULL,

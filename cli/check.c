@@ -149,7 +149,7 @@ static error_t check_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_TIME:
         if (!parse_time(arg, &options->time_ns) || options->time_ns == 0) {
-            argp_error(state, "\"%s\" is no time to search", arg);
+            options_refuse_value(state, key, arg);
         }
         return 0;
     case KEY_BY_OWNER:

@@ -62,11 +62,21 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+/* A file, or a link to one; a link that leads nowhere is refused when it is read. */
 static bool is_scenario_file(const FTSENT *entry)
 {
     const char *dot = strrchr(entry->fts_name, '.');
-    return entry->fts_info == FTS_F && dot != NULL &&
-           (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+    struct stat info;
+    bool named = dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+    bool link = entry->fts_info == FTS_SL &&
+                (stat(entry->fts_path, &info) != 0 || S_ISREG(info.st_mode));
+    return named && (entry->fts_info == FTS_F || link);
+}
+
+/* What cannot be looked into is no folder without scenarios: a suite would pass by it. */
+static bool is_refused(const FTSENT *entry)
+{
+    return entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS;
 }
 
 /* Kept runs hold copies of their scenarios; hidden folders are not ours to read. */
@@ -92,6 +102,9 @@ static struct result loading_folder(struct loading *loading, const char *path, s
          entry = fts_read(walk)) {
         if (entry->fts_info == FTS_D && entry->fts_level > 0 && is_no_source(entry)) {
             (void)fts_set(walk, entry, FTS_SKIP);
+        } else if (is_refused(entry)) {
+            text_add(why, "%s: %s", entry->fts_path, strerror(entry->fts_errno));
+            result = result_error(ERROR_IO);
         } else if (is_scenario_file(entry)) {
             result = loading_read(loading, entry->fts_path, why);
         }
@@ -122,6 +135,33 @@ static bool is_there(const struct text *path, struct stat *info)
     return !path->cut && stat(path->data, info) == 0;
 }
 
+/* A scenario of this name in some folder of those that were installed, by the name it has there. */
+static bool place_guess(const char *name, struct text *guess)
+{
+    char memory[FILES_PATH_BYTES];
+    char file[SCENARIO_NAME_BYTES + sizeof ".yaml"];
+    struct text place = text_over(memory, sizeof memory);
+    installed_place("scenarios", &place);
+    char *roots[] = {place.data, NULL};
+    size_t bytes = strlen(name);
+    bool ends = bytes > 5 && strcmp(name + bytes - 5, ".yaml") == 0;
+    (void)snprintf(file, sizeof file, "%s%s", name, ends ? "" : ".yaml");
+    FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
+    bool found = false;
+    for (FTSENT *entry = walk != NULL ? fts_read(walk) : NULL; entry != NULL && !found;
+         entry = fts_read(walk)) {
+        found = entry->fts_info == FTS_F && strcmp(entry->fts_name, file) == 0;
+        if (found) {
+            const char *below = entry->fts_path + place.length + 1;
+            text_add(guess, "%.*s", (int)(strlen(below) - strlen(".yaml")), below);
+        }
+    }
+    if (walk != NULL) {
+        (void)fts_close(walk);
+    }
+    return found;
+}
+
 /*
  * Find a scenario file or folder: as it is named from here, else among those that were installed:
  * "scenarios/alone.yaml", "alone.yaml" and "alone" are the same there. False, and where it was
@@ -145,6 +185,11 @@ static bool place_find(const char *name, struct text *path, struct stat *info, s
         if (is_there(path, info)) {
             return true;
         }
+    }
+    text_clear(&below);
+    if (refused == ENOENT && place_guess(name, &below)) {
+        text_add(why, "%s: %s; did you mean %s?", name, strerror(refused), below.data);
+        return false;
     }
     installed_place("", path);
     text_add(why, "%s: %s; expected a scenario file or a folder of them, here or in %s", name,

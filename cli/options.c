@@ -196,9 +196,43 @@ static bool check_letters(const struct argp *argp, const char *command, const ch
     return false;
 }
 
+/* The variables that options fall back on; the sentence of such an option names its own. */
+static void check_variables(const struct argp *argp, const char *command)
+{
+    static const char *const variables[] = {"PICKLOCK_OUT", "PICKLOCK_CLUSTER"};
+    const struct argp_option *option;
+    for (size_t i = 0; (option = option_at(argp, i)) != NULL; i++) {
+        for (size_t k = 0; k < sizeof variables / sizeof variables[0]; k++) {
+            const char *value = getenv(variables[k]);
+            if (value != NULL && value[0] == '\0' && option->doc != NULL &&
+                strstr(option->doc, variables[k]) != NULL) {
+                char memory[WHY_BYTES];
+                struct text text = text_over(memory, sizeof memory);
+                text_add(&text, "$%s is set and empty; give it a value, or unset it", variables[k]);
+                refuse(command, &text);
+            }
+        }
+    }
+}
+
+static void check_argument(const struct argp *argp, const char *command, const char *word)
+{
+    if (word[0] == '\0') {
+        refuse_empty(command, NULL);
+    }
+    if (argp->args_doc == NULL && word[0] != '-') {
+        char memory[2 * WHY_BYTES];
+        struct text text = text_over(memory, sizeof memory);
+        text_add(&text, "\"%.200s\" is too much: it takes options only; `%s --help` lists them",
+                 word, command);
+        refuse(command, &text);
+    }
+}
+
 void options_check(const struct argp *argp, int argc, char **argv)
 {
     options_checked = argp;
+    check_variables(argp, argv[0]);
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char *word = i + 1 < argc ? argv[i + 1] : NULL;
         bool next = false;
@@ -207,9 +241,7 @@ void options_check(const struct argp *argp, int argc, char **argv)
         } else if (argv[i][0] == '-') {
             next = check_letters(argp, argv[0], argv[i] + 1, word);
         }
-        if (argv[i][0] == '\0') {
-            refuse_empty(argv[0], NULL);
-        }
+        check_argument(argp, argv[0], argv[i]);
         i += next ? 1 : 0;
     }
 }

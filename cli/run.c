@@ -64,8 +64,7 @@ static struct result run_check_cluster(struct run_options *options, struct text 
     if (options->cluster == NULL && real && order->server == NULL) {
         options->cluster = getenv("PICKLOCK_CLUSTER"); /* where a container has nodes beside it */
     }
-    if (options->cluster == NULL || options->cluster[0] == '\0') {
-        options->cluster = NULL;
+    if (options->cluster == NULL) {
         return RESULT_OK;
     }
     if (!real) {

@@ -39,10 +39,18 @@ bool spool_needed(const char *path)
 
 struct result spool_pipe(const char *from, struct text *path, struct text *why)
 {
+    struct stat about;
     FILE *file = fopen(from, "r");
     if (file == NULL) {
         text_add(why, "%s: %s", from, strerror(errno));
         return result_error(ERROR_IO);
+    }
+    /* /dev/zero has no end, and would fill the disk; /dev/null is empty like any file. */
+    bool device = fstat(fileno(file), &about) == 0 && S_ISCHR(about.st_mode);
+    if (device && !isatty(fileno(file)) && fgetc(file) != EOF) {
+        text_add(why, "%s: a device; expected a file or a pipe that a history is read from", from);
+        (void)fclose(file);
+        return result_error(ERROR_USAGE);
     }
     struct result result = spool(file, from, path, why);
     fclose(file);

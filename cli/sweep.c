@@ -107,7 +107,7 @@ static error_t sweep_option(int key, char *arg, struct argp_state *state)
 const struct argp sweep_argp = {
     sweep_option_table,
     sweep_option,
-    "",
+    NULL,
     "Look at the commands that a lock sends, then try every single fault at every point of them: "
     "before and after each command, at one node, at most of them and at all. Each violation that "
     "the library is to blame for becomes a scenario file.",

@@ -131,19 +131,13 @@ static struct result update_read(const char *path, char *text, struct text *why)
     return RESULT_OK;
 }
 
-static void say(FILE *stream, const struct scenario *scenario, size_t check, const char *what,
-                const char *value)
-{
-    foreign_print_line(stream, scenario->path);
-    fprintf(stream, ": %s: %s%s\n", check_at(check)->name, what, value);
-}
-
 /* What is being changed: a file's text, and whether it was. */
 struct update {
     char *text;
     const struct report_group *groups;
     size_t worlds;
-    FILE *stream;
+    const char *done[SCENARIO_EXPECTS_MAX]; /* by check; NULL: nothing is to be said of it */
+    char values[SCENARIO_EXPECTS_MAX][VALUE_BYTES];
     bool changed;
 };
 
@@ -161,26 +155,34 @@ static void update_check(struct update *update, size_t check)
 {
     const struct scenario *scenario = update->groups->scenario;
     const struct expectation *expect = named(scenario, check_at(check)->name);
-    char value[VALUE_BYTES];
+    char *value = update->values[check];
     size_t bytes = 0;
     if (!is_unmet(update->groups, update->worlds, check)) {
         return;
     }
     if (is_open(update->groups, update->worlds, check)) {
-        say(update->stream, scenario, check,
-            "left as it is: unknown is nothing to expect; see above why it is", "");
+        update->done[check] = "left as it is: unknown is nothing to expect; see above why it is";
         return;
     }
     if (!update_value(update->groups, update->worlds, check, value)) {
-        say(update->stream, scenario, check, "left as it is: not all runs came out alike", "");
+        value[0] = '\0';
+        update->done[check] = "left as it is: not all runs came out alike";
         return;
     }
     char *at = expect != NULL ? value_of(update->text, expect, &bytes) : NULL;
     bool done = expect != NULL ? at != NULL && splice(update->text, at, bytes, value)
                                : add_check(update->text, scenario, check_at(check)->name, value);
     update->changed = update->changed || done;
-    say(update->stream, scenario, check,
-        done ? "now expects " : "left as it is; write it by hand: ", value);
+    update->done[check] = done ? "now expects " : "left as it is; write it by hand: ";
+}
+
+static void say(const struct update *update, size_t check, FILE *stream)
+{
+    if (update->done[check] != NULL) {
+        foreign_print_line(stream, update->groups->scenario->path);
+        fprintf(stream, ": %s: %s%s\n", check_at(check)->name, update->done[check],
+                update->values[check]);
+    }
 }
 
 static size_t check_of(const char *name)
@@ -193,13 +195,28 @@ static size_t check_of(const char *name)
     UNREACHABLE();
 }
 
+/* In the order of the file, and behind it what was added. */
+static void say_all(const struct update *update, FILE *stream)
+{
+    const struct scenario *scenario = update->groups->scenario;
+    for (size_t i = 0; i < scenario->expect_count; i++) {
+        say(update, check_of(scenario->expects[i].check), stream);
+    }
+    for (size_t i = 0; i < check_count(); i++) {
+        if (named(scenario, check_at(i)->name) == NULL) {
+            say(update, i, stream);
+        }
+    }
+}
+
 /* From the end of the file to its beginning, so that no change moves what comes after it. */
 static struct result update_file(const struct report_group *groups, size_t worlds, FILE *stream,
                                  struct text *why)
 {
     static char text[UPDATE_BYTES];
     const struct scenario *scenario = groups->scenario;
-    struct update update = {text, groups, worlds, stream, false};
+    struct update update = {.text = text, .groups = groups, .worlds = worlds};
+    ASSERT(check_count() <= SCENARIO_EXPECTS_MAX);
     TRY(update_read(scenario->path, text, why));
     for (size_t i = check_count(); i > 0; i--) {
         if (named(scenario, check_at(i - 1)->name) == NULL) {
@@ -209,7 +226,11 @@ static struct result update_file(const struct report_group *groups, size_t world
     for (size_t i = scenario->expect_count; i > 0; i--) {
         update_check(&update, check_of(scenario->expects[i - 1].check));
     }
-    return update.changed ? file_replace(scenario->path, text, strlen(text), why) : RESULT_OK;
+    if (update.changed) {
+        TRY(file_replace(scenario->path, text, strlen(text), why));
+    }
+    say_all(&update, stream);
+    return RESULT_OK;
 }
 
 struct result update_expectations(const struct report_group *groups, size_t count, size_t worlds,

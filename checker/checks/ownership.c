@@ -61,7 +61,7 @@ static void ownership_violated(struct ownership *ownership, const struct ledger 
         .evidence = {event->index, key->set_index},
         .evidence_count = key->process == HISTORY_NOBODY || reason == OVERWROTE_ANOTHERS ? 1 : 2,
         .blamed = blamed_library(),
-        .number = {event->node, key->process},
+        .number = {event->node, reason == OVERWROTE_ANOTHERS ? key->before : key->process},
         .rest = rest_of_keys(ledger, key->set_ns),
     };
     check_fail(&ownership->result, ledger, &finding);
@@ -101,6 +101,18 @@ static void ownership_finish(void *state, const struct ledger *ledger)
     check_conclude(state);
 }
 
+/* "client 1's key", or of one whom nobody knows, "another's key". */
+static void put_owned_key(const struct telling *telling)
+{
+    int32_t owner = (int32_t)telling->result->number[1];
+    if (owner == HISTORY_NOBODY) {
+        text_add(telling->text, "another's key");
+        return;
+    }
+    put_client(telling, owner);
+    text_add(telling->text, "'s key");
+}
+
 static void say_ownership(const struct telling *telling)
 {
     struct text *text = telling->text;
@@ -111,12 +123,8 @@ static void say_ownership(const struct telling *telling)
                                                                      : " overwrote ";
     put_client(telling, command->process);
     text_add(text, "%s", did);
-    if (telling->result->evidence_count > 1) {
-        put_client(telling, (int32_t)telling->result->number[1]);
-        text_add(text, "'s key of ");
-    } else {
-        text_add(text, "another's key of ");
-    }
+    put_owned_key(telling);
+    text_add(text, " of ");
     put_resource(telling, command->resource);
     text_add(text, " on node %" PRId32 " at ", command->node + 1);
     put_time(text, command->time_ns);
@@ -131,12 +139,7 @@ static void effect_ownership(const struct telling *telling)
     text_add(text, result->reason == DELETED_ANOTHERS    ? " deleted "
                    : result->reason == EXTENDED_ANOTHERS ? " extended "
                                                          : " overwrote ");
-    if (result->evidence_count > 1) {
-        put_client(telling, (int32_t)result->number[1]);
-        text_add(text, "'s key");
-    } else {
-        text_add(text, "another's key");
-    }
+    put_owned_key(telling);
 }
 
 const struct check check_ownership = {

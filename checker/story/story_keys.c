@@ -73,6 +73,12 @@ static const struct end_words overwritten = {
 static const struct end_words other = {
     "", {"no longer has ", "no longer have "}, "no longer had ", {"key gone", "keys gone"}, false};
 
+/* Whether the client itself deleted its key, perhaps by another value than the key has. */
+static bool is_own(const struct ends *ends)
+{
+    return ledger_ends(ends->claim)[ends->node].process == ends->claim->process;
+}
+
 static const struct end_words *end_words_of(const struct story_cast *cast, const struct ends *ends)
 {
     enum history_cause cause = cause_of(ends);
@@ -141,6 +147,7 @@ static const struct end_words *end_words_of(const struct story_cast *cast, const
     if (cause == CAUSE_FOREIGN && story_event(cast, index)->f == HISTORY_KEY_SET) {
         return &overwritten;
     }
+    cause = cause == CAUSE_FOREIGN && is_own(ends) ? CAUSE_RELEASED : cause;
     return words[cause].did == NULL ? &other : &words[cause];
 }
 
@@ -204,7 +211,12 @@ static void put_deed(struct story_cast *cast, const struct ends *ends, const cha
 {
     const struct ledger_end *end = &ledger_ends(ends->claim)[ends->node];
     text_add(text, "%s", does);
-    if (!end_words_of(cast, ends)->early) {
+    const struct end_words *words = end_words_of(cast, ends);
+    if (words->subject == NULL && is_own(ends)) {
+        text_add(text, "its own key%s", (ends->nodes & (ends->nodes - 1)) == 0 ? "" : "s");
+        return;
+    }
+    if (!words->early) {
         put_keys_of(cast, ends, text);
         return;
     }

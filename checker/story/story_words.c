@@ -35,8 +35,12 @@ void story_put_effect(const struct story_cast *cast, size_t index, struct text *
 bool story_explains(const struct story_cast *cast, size_t check)
 {
     const struct check_result *result = cast->results[check];
-    return (cast->cause->checks >> check & 1) != 0 && result->blame == BLAME_LIBRARY &&
-           result->reason < 8 && (check_at(check)->explains >> result->reason & 1) != 0;
+    if ((cast->cause->checks >> check & 1) == 0 || result->blame != BLAME_LIBRARY ||
+        result->reason >= 8 || (check_at(check)->explains >> result->reason & 1) == 0) {
+        return false;
+    }
+    /* What was done behind it has not led to it, though it is of the same kind. */
+    return result->evidence[result->evidence_count - 1u] <= cast->lead->last;
 }
 
 static size_t best_explanation(const struct story_cast *cast)

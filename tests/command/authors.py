@@ -106,7 +106,8 @@ class UpdateExpect(Command):
     def test_a_flow_is_mended_in_its_line(self):
         path = self.good("flow", self.FLOW)
         result = self.picklock("run", path, "--update-expect")
-        self.assertIn("exclusion: now expects pass", result.stdout)
+        said = [line.split(": ")[1:] for line in result.stdout.splitlines() if "now expects" in line]
+        self.assertEqual(said, [["exclusion", "now expects pass"], ["validity", "now expects pass"]])    # in the order of the file
         self.assertEqual(path.read_text(), GOOD.replace("NAME", "flow").replace(
             "expect: {exclusion: pass}", "expect: {exclusion: pass, validity: pass, no_leak: pass}  # mine"))
         self.assertEqual(self.picklock("run", path).returncode, 0)

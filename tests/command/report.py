@@ -184,6 +184,12 @@ class Lanes(Report):
         alone.write_text((folder / "history.jsonl").read_text())
         self.assertNotIn("Again:", self.picklock("show", alone).stdout)
 
+    def test_a_title_tells_what_led_to_it_and_not_what_came_behind(self):
+        """Client 1 deletes its own keys, both are inside, and its release deletes client 2's."""
+        _, shown = self.show("wrong/plain-delete-again.yaml", "--ascii")
+        self.assertIn("\nTwo clients were inside r0 at once: client 1 deleted its own keys.\n", shown)
+        self.assertRegex(shown, r"\n2 .* Client 1 deletes its own keys on nodes 1, 2, 3, 4 and 5; the majority is broken\.")
+
     def test_what_is_folded_is_said(self):
         _, shown = self.show("pause-after-granted.yaml", "--ascii")
         lines = shown.splitlines()

@@ -51,6 +51,59 @@ class Words(Command):
             self.shown(*arguments)
 
 
+class Whole(Command):
+    """What a folder holds is run, or refused: nothing is passed by without a word."""
+
+    def test_a_link_to_a_file_is_a_file(self):
+        self.good("alone")
+        suite = self.folder / "suite"
+        suite.mkdir()
+        os.symlink("../alone.yaml", suite / "alone.yaml")
+        self.assertIn("1 as expected", self.picklock("run", suite).stdout)
+        os.symlink("nowhere", suite / "other.yaml")
+        result = self.picklock("run", suite)
+        self.refused(result, 4, "other.yaml: No such file or directory", "1 of 2 scenario files are bad; nothing was run")
+
+    def test_a_folder_that_is_closed_is_no_empty_one(self):
+        suite = self.folder / "suite"
+        closed = suite / "closed"
+        closed.mkdir(parents=True)
+        for path in (suite / "alone.yaml", closed / "alone.yaml"):
+            path.write_text(GOOD.replace("NAME", "alone"))
+        self.folder.chmod(0o777)
+        closed.chmod(0)
+        nobody = (lambda: os.setuid(65534)) if os.getuid() == 0 else None
+        try:
+            result = self.picklock("lint", suite, preexec_fn=nobody)
+        except PermissionError:
+            self.skipTest("picklock lies where nobody else can run it")
+        finally:
+            closed.chmod(0o755)
+        self.refused(result, 3, "suite/closed: Permission denied")
+
+    def test_a_scenario_that_came_with_picklock_is_found_by_a_part_of_its_name(self):
+        for name in ("no-recheck", "no-recheck.yaml"):
+            self.refused(self.picklock("run", name), 4, f"{name}: No such file or directory; did you mean wrong/no-recheck?")
+        self.assertEqual(self.picklock("run", "wrong/no-recheck").returncode, 0)
+
+    def test_what_is_too_much_or_missing_is_said_in_one_line(self):
+        for arguments in (["schema", "x"], ["doctor", "x"], ["clean", "x"], ["node", "x"], ["sweep", "x"], ["adapter-test", "x"], ["adapter-test"],
+                          ["check", "x", "--time", "0"], ["show", "a", "b"], ["explain", "a", "b"], ["list", "checks", "x", "y"]):
+            result = self.picklock(*arguments)
+            self.refused(result, 4)
+            self.assertRegex(result.stderr, rf"\Apicklock {arguments[0]}: .+\n\Z", arguments)
+
+    def test_a_variable_that_is_set_and_empty_is_refused(self):
+        for variable, arguments in (("PICKLOCK_OUT", ["run", "alone"]), ("PICKLOCK_OUT", ["clean", "--all"]), ("PICKLOCK_OUT", ["merge", "x"]),
+                                    ("PICKLOCK_CLUSTER", ["run", "alone"])):
+            self.refused(self.picklock(*arguments, env={**os.environ, variable: ""}), 4,
+                         f"picklock {arguments[0]}: ${variable} is set and empty; give it a value, or unset it\n")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_device_without_an_end_does_not_fill_the_disk(self):
+        self.refused(self.picklock("check", "/dev/zero"), 4, "picklock: /dev/zero: a device; expected a file or a pipe")
+
+
 class Theirs(Command):
     """What was there before stays."""
 

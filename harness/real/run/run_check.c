@@ -7,6 +7,9 @@
 
 enum { RUN_PAIRS_MAX = 2048, RUN_FILES_BESIDE = 40 };
 
+/* What a run was seen to take (Pss): a client's process, a server, and a proxy between the two. */
+enum { CLIENT_KIBIBYTES = 200, NODE_KIBIBYTES = 4096, PAIR_KIBIBYTES = 16 };
+
 /*
  * Take as many descriptors as we may. A listener and two ends for each pair of a client and a node,
  * one more while a connection follows another; a few for each client and node; and the rest. With
@@ -25,10 +28,10 @@ static struct result run_check_files(const struct run *run, struct text *why)
     }
     if (limit.rlim_max < needed) {
         text_add(why,
-                 "%d client%s on %d nodes take %llu open files, but this process may have %llu; "
+                 "%d client%s on %d node%s need %llu open files, but this process may have %llu; "
                  "raise the limit (ulimit -Hn), or use --world sim",
                  run->client_count, run->client_count == 1 ? "" : "s", run->node_count,
-                 (unsigned long long)needed, (unsigned long long)limit.rlim_max);
+                 run->node_count == 1 ? "" : "s", (unsigned long long)needed, (unsigned long long)limit.rlim_max);
         return result_error(ERROR_ENVIRONMENT);
     }
     limit.rlim_cur = limit.rlim_max;
@@ -82,11 +85,15 @@ static struct result run_check_size(const struct run *run, struct text *why)
 {
     int32_t pairs = (run->client_count + 1) * run->node_count;
     if (pairs > RUN_PAIRS_MAX) {
+        double kibibytes = (double)run->client_count * CLIENT_KIBIBYTES +
+                           (double)run->node_count * NODE_KIBIBYTES +
+                           (double)pairs * PAIR_KIBIBYTES;
         text_add(why,
-                 "%d clients on %d nodes are too many for one machine: the real world runs at most "
-                 "%d; use --world sim",
-                 run->client_count, run->node_count, RUN_PAIRS_MAX / run->node_count - 1);
-        return result_error(ERROR_SCHEMA);
+                 "%d clients on %d node%s are too many for one machine: they would take %.1f GiB "
+                 "of memory and %d ports, and the real world runs at most %d; use --world sim",
+                 run->client_count, run->node_count, run->node_count == 1 ? "" : "s",
+                 kibibytes * 1024 / (double)GIBIBYTE, pairs, RUN_PAIRS_MAX / run->node_count - 1);
+        return result_error(ERROR_ENVIRONMENT);
     }
     return run_check_files(run, why);
 }
