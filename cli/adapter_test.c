@@ -1,8 +1,8 @@
 /* adapter_test.c: `picklock adapter-test`: what a library was seen to do, on one page. */
 #include "cli/adapter_look.h"
 #include "cli/command.h"
-#include "cli/options.h"
 #include "cli/dry.h"
+#include "cli/options.h"
 #include "cli/results.h"
 
 #include "base/assert.h"

@@ -68,8 +68,8 @@ static bool is_scenario_file(const FTSENT *entry)
     const char *dot = strrchr(entry->fts_name, '.');
     struct stat info;
     bool named = dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
-    bool link = entry->fts_info == FTS_SL &&
-                (stat(entry->fts_path, &info) != 0 || S_ISREG(info.st_mode));
+    bool link =
+        entry->fts_info == FTS_SL && (stat(entry->fts_path, &info) != 0 || S_ISREG(info.st_mode));
     return named && (entry->fts_info == FTS_F || link);
 }
 

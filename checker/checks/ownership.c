@@ -104,8 +104,11 @@ static void ownership_finish(void *state, const struct ledger *ledger)
 /* "client 1's key", or of one whom nobody knows, "another's key". */
 static void put_owned_key(const struct telling *telling)
 {
-    int32_t owner = (int32_t)telling->result->number[1];
-    if (owner == HISTORY_NOBODY) {
+    const struct check_result *result = telling->result;
+    int32_t owner = (int32_t)result->number[1];
+    bool known =
+        result->reason == OVERWROTE_ANOTHERS ? owner != HISTORY_NOBODY : result->evidence_count > 1;
+    if (!known) {
         text_add(telling->text, "another's key");
         return;
     }

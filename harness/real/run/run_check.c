@@ -31,7 +31,8 @@ static struct result run_check_files(const struct run *run, struct text *why)
                  "%d client%s on %d node%s need %llu open files, but this process may have %llu; "
                  "raise the limit (ulimit -Hn), or use --world sim",
                  run->client_count, run->client_count == 1 ? "" : "s", run->node_count,
-                 run->node_count == 1 ? "" : "s", (unsigned long long)needed, (unsigned long long)limit.rlim_max);
+                 run->node_count == 1 ? "" : "s", (unsigned long long)needed,
+                 (unsigned long long)limit.rlim_max);
         return result_error(ERROR_ENVIRONMENT);
     }
     limit.rlim_cur = limit.rlim_max;
