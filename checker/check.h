@@ -87,16 +87,19 @@ enum { CHECK_EVIDENCE_MAX = 4 };
  * What a finding rests on: moments in which whoever recorded may have stood still. If it did for as
  * long as the margin by which the lock is wrong, it may be our own doing, and nothing is known.
  */
+enum { CHECK_REST_PROCESSES = 4 };
+
 struct check_rest {
     int64_t from_ns;
     int64_t to_ns;
     int64_t stamped_ns; /* until then it matters who stamped; after it, how clocks went */
     int64_t margin_ns;
-    int32_t processes[2]; /* clients that must not have stood still; HISTORY_NOBODY */
-    uint32_t causes;      /* bit n: of an enum history_cause of lateness; 0: rests on no time */
-    bool adds_up;         /* it was a long wait: every time counts, not just the longest */
-    bool goes_on;         /* a holder that is to be told: nor is it wrong by more than it goes on */
-    int64_t since_ns;     /* ... from then: when another was granted the lock */
+    int32_t processes[CHECK_REST_PROCESSES]; /* clients that must not have stood still, each counted
+                                                once; HISTORY_NOBODY */
+    uint32_t causes;  /* bit n: of an enum history_cause of lateness; 0: rests on no time */
+    bool adds_up;     /* it was a long wait: every time counts, not just the longest */
+    bool goes_on;     /* a holder that is to be told: nor is it wrong by more than it goes on */
+    int64_t since_ns; /* ... from then: when another was granted the lock */
 };
 
 /* Sorts of lateness. */

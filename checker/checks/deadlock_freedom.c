@@ -16,8 +16,9 @@ enum deadlock_reason {
  * somebody first asked after it, to the first grant to anybody.
  */
 struct deadlock_wait {
-    int64_t since_ns; /* TIME_NEVER: nobody asked */
-    uint64_t index;   /* of that ask, or of the heal */
+    int64_t since_ns;  /* TIME_NEVER: nobody asked */
+    uint64_t index;    /* of that ask, or of the heal */
+    int32_t askers[2]; /* who asked first, and who was answered last */
     bool granted;
 };
 
@@ -43,7 +44,8 @@ static void deadlock_init(void *state, const struct history_header *header)
     deadlock->bound_ns = header->bound_ns;
     deadlock->resource_count = ledger_resource_count(header);
     for (uint32_t i = 0; i < deadlock->resource_count; i++) {
-        deadlock->waits[i].since_ns = TIME_NEVER;
+        deadlock->waits[i] = (struct deadlock_wait){.since_ns = TIME_NEVER,
+                                                    .askers = {HISTORY_NOBODY, HISTORY_NOBODY}};
     }
 }
 
@@ -60,6 +62,8 @@ static void deadlock_violated(struct deadlock_freedom *deadlock, const struct le
     };
     if (!ledger_blocked(ledger, resource)) {
         finding.rest = rest_of_wait(ledger, wait->since_ns, finding.number[0] - finding.number[1]);
+        finding.rest.processes[0] = wait->askers[0];
+        finding.rest.processes[1] = wait->askers[1];
     }
     /* What stands in the way: a key that never expires, if there is one. */
     for (int32_t node = 0; node < ledger->node_count; node++) {
@@ -84,8 +88,10 @@ static void deadlock_step(void *state, const struct ledger *ledger,
         bool first = wait->since_ns == TIME_NEVER;
         wait->since_ns = first ? event->time_ns : wait->since_ns;
         wait->index = first ? event->index : wait->index;
+        wait->askers[0] = first ? event->process : wait->askers[0];
         return;
     }
+    wait->askers[1] = wait->granted ? wait->askers[1] : event->process;
     if (event->type != HISTORY_OK || wait->granted) {
         return;
     }

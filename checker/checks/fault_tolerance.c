@@ -19,17 +19,18 @@ enum tolerance_reason {
  * Extensions and releases are counted for each client: nobody else stands in their way.
  */
 struct tolerance_gap {
-    uint32_t asking;   /* acquires under way by healthy clients */
-    bool split;        /* several ask, and stand in each other's way */
-    int32_t askers[2]; /* who asked in vain first, and who was answered last */
-    int32_t holder;    /* who was granted last; HISTORY_NOBODY */
-    int64_t taken_ns;  /* until then its lease runs; TIME_NEVER: until it releases */
-    int64_t late_ns;   /* until then comes what a delay held back, such as a place in a queue */
-    int64_t since_ns;  /* asking without a grant since; TIME_NEVER: nobody asks, or split */
-    int64_t before_ns; /* asked in vain before that */
-    int64_t first_ns;  /* when that began */
-    int64_t failed_ns; /* of that, what was counted as too long already */
-    uint64_t index;    /* of the first ask in vain */
+    uint32_t asking;     /* acquires under way by healthy clients */
+    bool split;          /* several ask, and stand in each other's way */
+    int32_t first_asker; /* who asked first, or was first to ask in vain */
+    int32_t answered;    /* who was answered last */
+    int32_t holder;      /* who was granted last; HISTORY_NOBODY */
+    int64_t taken_ns;    /* until then its lease runs; TIME_NEVER: until it releases */
+    int64_t late_ns;     /* until then comes what a delay held back, such as a place in a queue */
+    int64_t since_ns;    /* asking without a grant since; TIME_NEVER: nobody asks, or split */
+    int64_t before_ns;   /* asked in vain before that */
+    int64_t first_ns;    /* when that began */
+    int64_t failed_ns;   /* of that, what was counted as too long already */
+    uint64_t index;      /* of the first ask in vain */
 };
 
 struct fault_tolerance {
@@ -69,6 +70,7 @@ static void gap_reset(struct tolerance_gap *gap, int64_t now_ns)
 {
     gap_count_on(gap, now_ns);
     gap->first_ns = now_ns;
+    gap->first_asker = HISTORY_NOBODY;
     gap->before_ns = 0;
     gap->failed_ns = 0;
 }
@@ -83,7 +85,8 @@ static void tolerance_init(void *state, const struct history_header *header)
     tolerance->resource_count = ledger_resource_count(header);
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
         tolerance->gaps[i] = (struct tolerance_gap){.holder = HISTORY_NOBODY,
-                                                    .askers = {HISTORY_NOBODY, HISTORY_NOBODY},
+                                                    .first_asker = HISTORY_NOBODY,
+                                                    .answered = HISTORY_NOBODY,
                                                     .since_ns = TIME_NEVER};
     }
     tolerance->answers_at = (uint32_t)answers_offset(header);
@@ -109,6 +112,7 @@ static int64_t gap_length(struct tolerance_gap *gap, int64_t now_ns)
     if (free_ns > gap->since_ns) {
         gap->since_ns = free_ns;
         gap->first_ns = free_ns;
+        gap->first_asker = HISTORY_NOBODY;
         gap->before_ns = 0;
         gap->failed_ns = 0;
     }
@@ -135,9 +139,9 @@ static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *le
     uint32_t resource = (uint32_t)(gap - tolerance->gaps);
     if (!ledger_blocked(ledger, resource)) {
         finding.rest = rest_of_wait(ledger, gap->first_ns, all_ns - tolerance->allowed_ns);
-        int32_t asker = ledger_asker(ledger, resource);
-        finding.rest.processes[0] = asker != HISTORY_NOBODY ? asker : gap->askers[0];
-        finding.rest.processes[1] = gap->askers[1];
+        int32_t involved[CHECK_REST_PROCESSES] = {ledger_asker(ledger, resource), gap->first_asker,
+                                                  gap->answered, gap->holder};
+        memcpy(finding.rest.processes, involved, sizeof involved);
     }
     if (check_fail(&tolerance->result, ledger, &finding)) {
         gap->failed_ns = all_ns;
@@ -146,7 +150,14 @@ static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *le
     }
 }
 
-/* ---- extensions and releases ---- */
+/* Somebody asks no longer, answered or killed: remember who was first in that, and judge. */
+static void gap_judge_end(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                          struct tolerance_gap *gap, int32_t process)
+{
+    (void)gap_length(gap, ledger->now_ns); /* from where a lease has ended */
+    gap->first_asker = gap->first_asker == HISTORY_NOBODY ? process : gap->first_asker;
+    gap_judge(tolerance, ledger, gap);
+}
 
 static bool awaits_answer(const struct ledger_process *process)
 {
@@ -201,16 +212,6 @@ static void answers_fault(struct fault_tolerance *tolerance, const struct ledger
             answer_judge(tolerance, ledger, process, *since_ns);
         }
         *since_ns = !waits ? TIME_NEVER : *since_ns == TIME_NEVER ? ledger->now_ns : *since_ns;
-    }
-}
-
-static void answers_finish(struct fault_tolerance *tolerance, const struct ledger *ledger)
-{
-    for (uint32_t slot = 0; slot < ledger->process_count; slot++) {
-        const struct ledger_process *process = ledger_process_at(ledger, slot);
-        if (awaits_answer(process)) {
-            answer_judge(tolerance, ledger, process, *answer_of(tolerance, slot));
-        }
     }
 }
 
@@ -277,14 +278,15 @@ static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledg
     answers_fault(tolerance, ledger);
 }
 
-static void gap_asked(struct tolerance_gap *gap, const struct history_event *event)
+static void gap_asked(struct tolerance_gap *gap, const struct history_event *event, bool counted)
 {
-    if (++gap->asking > 1) {
+    gap->asking += counted ? 1 : 0;
+    if (!counted || gap->asking > 1) {
         return;
     }
     if (gap->before_ns + gap->failed_ns == 0) {
         gap->index = event->index;
-        gap->askers[0] = event->process;
+        gap->first_asker = event->process;
         gap->first_ns = event->time_ns;
     }
     gap_count_on(gap, event->time_ns);
@@ -308,14 +310,12 @@ static void tolerance_acquire(struct fault_tolerance *tolerance, const struct le
     struct tolerance_gap *gap = &tolerance->gaps[event->resource];
     bool counted = counts(tolerance, ledger, event->process);
     if (event->type == HISTORY_INVOKE) {
-        if (counted) {
-            gap_asked(gap, event);
-        }
+        gap_asked(gap, event, counted);
         return;
     }
     tolerance->result.judged += event->type == HISTORY_OK ? 1 : 0;
-    gap->askers[1] = event->process;
-    gap_judge(tolerance, ledger, gap);
+    gap->answered = event->process;
+    gap_judge_end(tolerance, ledger, gap, event->process);
     if (counted || event->type == HISTORY_OK) {
         gap->asking += counted ? 0 : 1;
         gap_answered(gap, event);
@@ -330,10 +330,9 @@ static void tolerance_holder(struct fault_tolerance *tolerance, const struct led
     if (event->process != gap->holder || ledger_nesting(ledger, event->process) == NESTING_INNER) {
         return;
     }
-    bool extended = event->kind == HISTORY_OP && event->f == HISTORY_EXTEND &&
-                    event->type == HISTORY_OK && (event->flags & HISTORY_HAS_UNTIL) != 0;
-    bool released =
-        event->kind == HISTORY_OP && event->f == HISTORY_RELEASE && event->type == HISTORY_INVOKE;
+    bool extended = event->f == HISTORY_EXTEND && event->type == HISTORY_OK &&
+                    (event->flags & HISTORY_HAS_UNTIL) != 0;
+    bool released = event->f == HISTORY_RELEASE && event->type == HISTORY_INVOKE;
     int64_t kept_ns = gap->taken_ns < event->time_ns ? gap->taken_ns : event->time_ns;
     if (extended || event->kind == HISTORY_LEASE) {
         gap->taken_ns = event->until_ns > event->time_ns ? event->until_ns : kept_ns;
@@ -361,7 +360,7 @@ static void tolerance_killed(struct fault_tolerance *tolerance, const struct led
         answer_judge(tolerance, ledger, process, *answer_of(tolerance, slot));
     } else if (process->open && process->open_resource < tolerance->resource_count) {
         struct tolerance_gap *gap = &tolerance->gaps[process->open_resource];
-        gap_judge(tolerance, ledger, gap);
+        gap_judge_end(tolerance, ledger, gap, event->process);
         gap_goes_on(gap, event->time_ns);
         count_asking(tolerance, ledger);
         gap_count_on(gap, event->time_ns);
@@ -401,9 +400,7 @@ static void tolerance_step(void *state, const struct ledger *ledger,
     if (event->kind == HISTORY_FAULT) {
         tolerance_fault(tolerance, ledger, event);
     } else if (event->kind == HISTORY_CLIENT) {
-        if (event->f == HISTORY_CLIENT_KILLED) {
-            tolerance_killed(tolerance, ledger, event);
-        }
+        tolerance_killed(tolerance, ledger, event);
     } else if (event->resource < tolerance->resource_count) {
         bool acquires = event->kind == HISTORY_OP && event->f == HISTORY_ACQUIRE;
         if (acquires) {
@@ -428,8 +425,11 @@ static void tolerance_finish(void *state, const struct ledger *ledger)
             gap_judge(tolerance, ledger, &tolerance->gaps[i]);
         }
     }
-    if (tolerance->allowed_ns > 0) {
-        answers_finish(tolerance, ledger);
+    for (uint32_t slot = 0; tolerance->allowed_ns > 0 && slot < ledger->process_count; slot++) {
+        const struct ledger_process *process = ledger_process_at(ledger, slot);
+        if (awaits_answer(process)) {
+            answer_judge(tolerance, ledger, process, *answer_of(tolerance, slot));
+        }
     }
     check_conclude(&tolerance->result);
 }

@@ -123,9 +123,12 @@ struct ledger_lateness ledger_late(const struct ledger *ledger, const struct che
         return (struct ledger_lateness){0};
     }
     late_add(&sum, &ledger->late, rest);
-    for (int i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < CHECK_REST_PROCESSES; i++) {
         const struct ledger_process *process = ledger_process(ledger, rest->processes[i]);
-        bool again = i == 1 && rest->processes[0] == rest->processes[1];
+        bool again = false;
+        for (uint32_t j = 0; j < i; j++) {
+            again |= rest->processes[j] == rest->processes[i];
+        }
         if (process != NULL && !again) {
             late_add(&sum, &process->late, rest);
         }

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "lockcore/algorithms.h"
 
 #include <string.h>
 
@@ -27,13 +28,16 @@ void sim_links_init(struct sim *sim)
 
 /*
  * How much later a stressed message comes. A request and its reply together stay well within what a
- * lock waits for: that a slower network is borne, none promises.
+ * lock waits for: that a slower network is borne, none promises. One that waits for replicas, too,
+ * asks twice in that time.
  */
 static int64_t sim_link_stress(const struct sim *sim, uint32_t subject, uint32_t nth)
 {
     enum { PARTS = 4 };
+    const struct lock_config *lock = &sim->plan->scenario.lock;
     int64_t late_ns = sim_stress(sim, subject, nth);
-    int64_t most_ns = sim->plan->scenario.lock.node_timeout_ns / PARTS;
+    int64_t asks = lock_algorithm_at(lock->algorithm)->waits ? 2 : 1;
+    int64_t most_ns = lock->node_timeout_ns / (PARTS * asks);
     return late_ns < most_ns ? late_ns : most_ns;
 }
 

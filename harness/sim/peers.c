@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/duration.h"
+#include "lockcore/algorithms.h"
 
 #include <string.h>
 
@@ -80,6 +81,23 @@ bool sim_peer_reaches(const struct sim *sim, uint32_t from, uint32_t to)
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
+/*
+ * How much later a stressed message to another node comes. An answer may take four of them on its
+ * way, beside those that its client waits for (links.c), and what a lock waits for at the nodes
+ * takes two.
+ */
+static int64_t peer_stress(const struct sim *sim, uint32_t subject, uint32_t nth)
+{
+    enum { PARTS = 16, WAIT_PARTS = 4 };
+    const struct lock_config *lock = &sim->plan->scenario.lock;
+    int64_t most_ns = lock->node_timeout_ns / PARTS;
+    if (lock_algorithm_at(lock->algorithm)->waits && lock->wait_ns / WAIT_PARTS < most_ns) {
+        most_ns = lock->wait_ns / WAIT_PARTS;
+    }
+    int64_t late_ns = sim_stress(sim, subject, nth);
+    return late_ns < most_ns ? late_ns : most_ns;
+}
+
 static int64_t peer_latency(struct sim *sim, uint32_t from, uint32_t to)
 {
     const struct scenario *scenario = &sim->plan->scenario;
@@ -101,7 +119,7 @@ static int64_t peer_latency(struct sim *sim, uint32_t from, uint32_t to)
         struct choice key = {CHOICE_LATENCY, subject, nth, 0};
         amount_ns += (int64_t)sim_choose(sim, &key, (uint64_t)jitter_ns + 1);
     }
-    return amount_ns + sim_stress(sim, subject, nth);
+    return amount_ns + peer_stress(sim, subject, nth);
 }
 
 static void peer_append(struct sim *sim, const struct server_message *told, int64_t latency_ns)

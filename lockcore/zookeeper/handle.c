@@ -141,10 +141,20 @@ static void connect_answered(const struct zookeeper_step *step)
 
 /* ---- keeping it alive ------------------------------------------------------------------------ */
 
+/*
+ * Where the leader has ended the session, a member answers pings in it all the same until it is
+ * told. A holder believes it where it asked while the session was surely there; else it goes to the
+ * next, which has to ask the leader.
+ */
+static bool answers_in_vain(const struct zookeeper_step *step)
+{
+    return recipe_holds(step->lock) && step->own->ping_ns >= handle_promise_ns(step->lock);
+}
+
 static void ping_answered(const struct zookeeper_step *step)
 {
     struct zookeeper *own = step->own;
-    if (step->event->reply.type == LOCK_REPLY_YES) {
+    if (step->event->reply.type == LOCK_REPLY_YES && !answers_in_vain(step)) {
         handle_touched(step, own->ping_ns);
         own->ping_attempt = 0;
         own->ping_ns = ping_after_ns(step);

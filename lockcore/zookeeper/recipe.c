@@ -8,12 +8,17 @@
 _Static_assert(sizeof(struct zookeeper) == 9 * 8 + 2 * LOCK_VALUE_BYTES + 14 * 4, "no padding");
 _Static_assert(sizeof(struct zookeeper) <= LOCK_OWN_BYTES, "it fits into a lock");
 
+bool recipe_holds(const struct lock *lock)
+{
+    const struct zookeeper *own = lock_own_const(lock);
+    return lock->state == LOCK_STATE_HELD || own->jeopardy != 0;
+}
+
 bool recipe_needs_session(const struct lock *lock)
 {
     const struct zookeeper *own = lock_own_const(lock);
     return lock->state == LOCK_STATE_ACQUIRING || lock->state == LOCK_STATE_RELEASING ||
-           lock->state == LOCK_STATE_HELD || own->jeopardy != 0 || own->stale_place != 0 ||
-           own->orphan != 0;
+           recipe_holds(lock) || own->stale_place != 0 || own->orphan != 0;
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -315,7 +320,7 @@ void recipe_disconnected(const struct zookeeper_step *step, bool nobody_left)
 /* Also out of jeopardy: where the answer that connected it came too late to promise anything. */
 void recipe_renewed(const struct zookeeper_step *step)
 {
-    if (step->lock->state == LOCK_STATE_HELD || step->own->jeopardy != 0) {
+    if (recipe_holds(step->lock)) {
         renew(step);
     }
 }

@@ -118,6 +118,7 @@ void recipe_connected(const struct zookeeper_step *step);
 void recipe_disconnected(const struct zookeeper_step *step, bool nobody_left);
 void recipe_renewed(const struct zookeeper_step *step);
 void recipe_over(const struct zookeeper_step *step, bool expired);
+bool recipe_holds(const struct lock *lock); /* it has the lock, or is in jeopardy */
 bool recipe_needs_session(const struct lock *lock);
 
 extern const uint32_t zookeeper_moves[LOCK_STATES];

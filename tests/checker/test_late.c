@@ -281,11 +281,43 @@ Test(late, wait_that_was_too_long_by_less_than_we_stood_still_is_unknown)
     static const char before[] =
         HEADER ASK(10, 1) ASK(20, 2) WAITED_120(1) REFUSE(950, 1) GRANT(1610, 2, "b", 2500);
     assert_late(judge_lines("fault_tolerance", before), 120);
+    /* Whoever asked before is no more, or was held up when it had the lock. */
+    static const char killed[] =
+        HEADER ASK(10, 1) WAITED_120(1) KILLED(1000, 1) ASK(1000, 2) GRANT(1610, 2, "b", 2500);
+    assert_late(judge_lines("fault_tolerance", killed), 120);
+    assert_late(judge_lines("fault_tolerance",
+                            HEADER ASK(10, 1) WAITED_120(1) KILLED(1611, 1) RUN_ENDS(1700)),
+                120);
+    static const char held[] =
+        HEADER ASK(1, 1) GRANT(10, 1, "a", 100) ASK(20, 2) WAITED_120(1) GRANT(1701, 2, "b", 2500);
+    assert_late(judge_lines("fault_tolerance", held), 120);
+    static const char else_late[] =
+        HEADER ASK(1, 1) GRANT(10, 1, "a", 100) ASK(20, 2) WAITED_120(3) GRANT(1701, 2, "b", 2500);
+    assert_verdict(judge_lines("fault_tolerance", else_late), VERDICT_FAIL);
 #define FREE_AFTER_1600(late)                                                                      \
     HEADER HEALED_AT(5) ASK(10, 1) late GRANT(1610, 1, "a", 2500) RUN_ENDS(3000)
     assert_verdict(judge_lines("deadlock_freedom", FREE_AFTER_1600("")), VERDICT_FAIL);
     assert_late(judge_lines("deadlock_freedom", FREE_AFTER_1600(STOOD_STILL(900, "loop", 200))),
                 200);
+}
+
+/* Who asks first behind the heal, and who is answered last: they may be what the wait waits for. */
+Test(late, lock_that_is_free_too_late_by_less_than_who_asks_stood_still_is_unknown)
+{
+    assert_late(judge_lines("deadlock_freedom", FREE_AFTER_1600(WAITED_120(1))), 120);
+    assert_verdict(judge_lines("deadlock_freedom", FREE_AFTER_1600(WAITED_120(2))), VERDICT_FAIL);
+    assert_verdict(judge_lines("deadlock_freedom", FREE_AFTER_1600(STOOD_STILL_OF(900, 1, 90))),
+                   VERDICT_FAIL);
+#define FREE_FOR_ANOTHER(late)                                                                     \
+    HEADER HEALED_AT(5) ASK(10, 1) ASK(20, 2) late GRANT(1610, 2, "b", 2500) RUN_ENDS(3000)
+    assert_late(judge_lines("deadlock_freedom", FREE_FOR_ANOTHER(WAITED_120(1))), 120);
+    assert_late(judge_lines("deadlock_freedom", FREE_FOR_ANOTHER(WAITED_120(2))), 120);
+    assert_verdict(judge_lines("deadlock_freedom", FREE_FOR_ANOTHER(WAITED_120(3))), VERDICT_FAIL);
+#define FREE_FOR_NOBODY(late)                                                                      \
+    HEADER HEALED_AT(5) ASK(10, 1) ASK(20, 2) late REFUSE(950, 2) RUN_ENDS(1600)
+    assert_verdict(judge_lines("deadlock_freedom", FREE_FOR_NOBODY("")), VERDICT_FAIL);
+    assert_late(judge_lines("deadlock_freedom", FREE_FOR_NOBODY(WAITED_120(1))), 120);
+    assert_late(judge_lines("deadlock_freedom", FREE_FOR_NOBODY(WAITED_120(2))), 120);
 }
 
 /* It was too long by 100 ms, which turned out to be our doing; but it went on for two seconds. */

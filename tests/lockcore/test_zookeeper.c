@@ -78,6 +78,22 @@ Test(zookeeper, a_holder_is_told_that_its_session_expired_when_it_connects_again
                        "1002ms release    => tell not held v1\n");
 }
 
+/* Its promise was over before it asked: the leader may have ended the session, unknown to a member.
+ */
+Test(zookeeper, a_ping_out_of_jeopardy_is_believed_only_by_a_member_that_asks_the_leader)
+{
+#define TAKEN_UP_TOO_LATE                                                                          \
+    GRANTED "1s broken 0     => tell in jeopardy v1; send 1 attach v1; wake 1050ms\n"              \
+            "6s reply 1 ok   => wake 8500ms\n"                                                     \
+            "8500ms timer    => send 1 ping v1; wake 8550ms\n"                                     \
+            "8501ms reply 1 ok => send 2 attach v1; wake 8551ms\n"
+    play_usual(
+        "zookeeper", 3,
+        TAKEN_UP_TOO_LATE
+        "8502ms reply 2 ok => tell renewed v1 validity 4397ms until 12899ms; wake 11002ms\n");
+    play_usual("zookeeper", 3, TAKEN_UP_TOO_LATE "8502ms reply 2 no => tell lost v1; wake never\n");
+}
+
 Test(zookeeper, a_member_that_ends_the_connection_ends_no_session)
 {
     play_usual("zookeeper", 2,
