@@ -44,7 +44,12 @@ struct answer_consistency {
     int64_t attempts_ns; /* that an acquire with its retries takes at most; 0: not known */
     int64_t deadline_ns; /* of every acquire; 0: none */
     int64_t patience_ns;
+    int64_t patience_at_once_ns; /* ... of a lock that asks all nodes at once */
+    struct answer_doubt hurries; /* late by that */
 };
+
+/* What is between two attempts, and no part of what a node may take: such a part of a ttl. */
+enum { PAUSE_PARTS = 10 };
 
 static size_t answer_bytes(const struct history_header *header)
 {
@@ -56,6 +61,8 @@ static void answer_init(void *state, const struct history_header *header)
 {
     struct answer_consistency *answers = state;
     memset(answers, 0, sizeof *answers);
+    int64_t each_ns = header->patience_ns / (header->node_count > 0 ? header->node_count : 1);
+    answers->patience_at_once_ns = each_ns + header->ttl_ns / PAUSE_PARTS;
     answers->deadline_ns = header->deadline_ns;
     answers->patience_ns = header->patience_ns;
     answers->attempts_ns = header->attempts_ns;
@@ -119,19 +126,16 @@ static const struct ledger_claim *held_before(const struct ledger *ledger,
     return NULL;
 }
 
-/* What makes a client late, or shows it another time than ours. */
-#define STOPS_A_CLIENT                                                                             \
-    (UINT32_C(1) << FAULT_PAUSE | UINT32_C(1) << FAULT_SLOW | UINT32_C(1) << FAULT_CLOCK_JUMP |    \
-     UINT32_C(1) << FAULT_CLOCK_RATE)
-
 /* The answer to an acquire came, or did not yet: so much later than it was to come at `due_ns`. */
 static void answer_late(struct answer_consistency *answers, const struct ledger *ledger,
                         const struct ledger_process *process, enum answer_reason reason)
 {
     int64_t due_ns =
         reason == DEADLINE_IGNORED ? process->open_ns + answers->deadline_ns : process->given_up_ns;
-    if (due_ns > ledger->now_ns - answers->patience_ns ||
-        ledger_client_fault(ledger, process->process, STOPS_A_CLIENT, process->open_ns,
+    bool late = due_ns <= ledger->now_ns - answers->patience_ns;
+    int64_t patience_ns = late ? answers->patience_ns : answers->patience_at_once_ns;
+    if (due_ns > ledger->now_ns - patience_ns ||
+        ledger_client_fault(ledger, process->process, LEDGER_STOPS_A_CLIENT, process->open_ns,
                             ledger->now_ns)) {
         return;
     }
@@ -140,11 +144,15 @@ static void answer_late(struct answer_consistency *answers, const struct ledger 
         .evidence = {process->open_index, ledger->last_index},
         .evidence_count = 2,
         .blamed = blamed_library(),
-        .number = {ledger->now_ns - due_ns, 0},
-        .rest = rest_of_wait(ledger, due_ns, ledger->now_ns - due_ns - answers->patience_ns),
+        .number = {ledger->now_ns - due_ns, due_ns - process->open_ns},
+        .rest = rest_of_wait(ledger, due_ns, ledger->now_ns - due_ns - patience_ns),
     };
     finding.rest.processes[0] = process->process;
-    check_fail(&answers->result, ledger, &finding);
+    if (late) {
+        check_fail(&answers->result, ledger, &finding);
+    } else if (answers->hurries.count++ == 0) {
+        answers->hurries.first = finding;
+    }
 }
 
 /* Whoever declares that it takes a deadline, or that an acquire can be given up, is to answer by
@@ -305,30 +313,13 @@ static void answer_extended(struct answer_consistency *answers, const struct led
     }
 }
 
-/* When the last fault since then was over, if there was any, and all were errors of nodes: nothing
- * but these was in the way, and whoever was answered knows. TIME_NEVER otherwise. */
-static int64_t errors_over_ns(const struct ledger *ledger, int64_t from_ns)
-{
-    int64_t over_ns = -1;
-    for (uint32_t i = 0; i < ledger->fault_count; i++) {
-        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        bool stays = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_STAYS;
-        bool was = fault->state != FAULT_WAITING && (stays || fault->end_ns >= from_ns);
-        if (was && fault->kind != FAULT_REFUSE_WRITES) {
-            return TIME_NEVER;
-        }
-        over_ns = was && fault->end_ns > over_ns ? fault->end_ns : over_ns;
-    }
-    return over_ns < 0 ? TIME_NEVER : over_ns;
-}
-
 /* It lost what it held, and did not try again when the errors were over, though a renewal was due
  * then within its period: half of another is for the slow. */
 static void answer_renews_no_more(struct answer_consistency *answers, const struct ledger *ledger,
                                   const struct ledger_claim *claim)
 {
     int64_t every_ns = ledger->renew_every_ns;
-    int64_t over_ns = errors_over_ns(ledger, claim->asked_ns);
+    int64_t over_ns = ledger_faults_over(ledger, claim, FAULT_REFUSE_WRITES);
     if (claim->over != OVER_TOLD || every_ns == 0 || over_ns == TIME_NEVER ||
         over_ns < claim->granted_ns || claim->renewed_ns >= over_ns ||
         ledger->now_ns - over_ns <= every_ns + every_ns / 2) {
@@ -420,6 +411,9 @@ static void answer_finish(void *state, const struct ledger *ledger)
             check_fail(&answers->result, ledger, &doubts[i]->first);
         }
     }
+    if (answers->hurries.count > 0 && ledger->at_once) {
+        check_fail(&answers->result, ledger, &answers->hurries.first);
+    }
     check_conclude(&answers->result);
 }
 
@@ -438,8 +432,8 @@ static void say_answers(const struct telling *telling)
                             "renews: it was held for ",
         [RENEWED_TOO_LATE] = " was told of a loss, and the lock declares that it renews: no key "
                              "was given more time for ",
-        [DEADLINE_IGNORED] = "'s acquire had a deadline, which the lock declares that it takes, "
-                             "and was not answered for another ",
+        [DEADLINE_IGNORED] = ", which the lock declares that it takes, and was not answered for "
+                             "another ",
         [GIVING_UP_IGNORED] = "'s acquire was given up, which the lock declares that it can be, "
                               "and was not answered for another ",
         [EXTENDED_NEVER] = "'s lease ran and could not be extended, nor any other, and the lock "
@@ -465,6 +459,10 @@ static void say_answers(const struct telling *telling)
     }
     bool refused = result->reason == REFUSED_AT_ONCE; /* ... what another holds */
     put_client(telling, telling_evidence(telling, refused ? 1 : 0)->process);
+    if (result->reason == DEADLINE_IGNORED) {
+        text_add(text, "'s acquire had a deadline of ");
+        put_length(text, result->number[1]);
+    }
     text_add(text, "%s", words[result->reason]);
     if (result->reason >= RENEWED_NOTHING) {
         put_length(text, result->number[0]);
@@ -473,9 +471,11 @@ static void say_answers(const struct telling *telling)
 
 static void effect_answers(const struct telling *telling)
 {
-    bool of_itself = telling->result->reason >= PROMISED_NOTHING;
-    text_add(telling->text, of_itself ? "the lock does not do what it declares"
-                                      : "two answers to one client contradict each other");
+    if (telling->result->reason >= PROMISED_NOTHING) { /* which says what was declared */
+        say_answers(telling);
+    } else {
+        text_add(telling->text, "two answers to one client contradict each other");
+    }
 }
 
 const struct check check_answer_consistency = {

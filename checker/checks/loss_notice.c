@@ -10,12 +10,15 @@ enum loss_reason {
     TOLD_LATE = 1, /* number[0]: how late */
     NEVER_TOLD,    /* it left by itself, number[0] later, or was still inside at the end */
     TOLD_FALSELY,  /* nothing was lost, and its keys were to stay for number[0] more */
+    LOSS_IGNORED,  /* its keys were gone, which a renewal finds, and number[0] later it knew not */
+    RENEWED_WHEN_LOST, /* it was told, and number[0] later its key was given more time */
 };
 
 /*
  * A client inside its section believes that it holds the lock until the lock tells it otherwise, or
  * it leaves or releases by itself. Once another client is granted the resource, telling it is too
- * late. Judged only where the library promises a validity or was seen to give notices.
+ * late. Judged only where the library promises a validity, declares notices, or was seen to give
+ * any.
  */
 enum { BELIEVERS_MAX = 4 };
 
@@ -55,7 +58,7 @@ static void loss_init(void *state, const struct history_header *header)
 
 static bool is_judged(const struct ledger *ledger)
 {
-    return ledger->promises || ledger->has_notices;
+    return ledger->promises || ledger->has_notices || ledger_declares(ledger, DECLARES_NOTICE);
 }
 
 static void loss_violated(struct loss_notice *loss, const struct ledger *ledger,
@@ -196,6 +199,87 @@ static void loss_told(struct loss_notice *loss, const struct ledger *ledger,
     check_fail(&loss->result, ledger, &finding);
 }
 
+/* Since when nodes have thrown out so many keys of a claim that no majority was left; TIME_NEVER:
+ * they have not. */
+static int64_t thrown_out_ns(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    int32_t out = 0;
+    int64_t last_ns = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_end *end = &ledger_ends(claim)[node];
+        bool gone = (claim->set & ~claim->present) >> node & 1;
+        if (gone && end->cause == CAUSE_EVICTION) {
+            out++;
+            last_ns = end->since_ns > last_ns ? end->since_ns : last_ns;
+        }
+    }
+    ASSERT(out <= ledger_bits(claim->set));
+    return ledger_bits(claim->set) - out < ledger->quorum ? last_ns : TIME_NEVER;
+}
+
+/* Its keys were thrown out, which the next renewal finds, within its period: half of another is for
+ * the slow. Its holder was not told, or later than that. */
+static void loss_ignored(struct loss_notice *loss, const struct ledger *ledger,
+                         const struct history_event *event)
+{
+    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    int64_t every_ns = ledger->renew_every_ns;
+    bool renews = ledger_declares(ledger, DECLARES_RENEW) && every_ns > 0;
+    if (!renews || !ledger_declares(ledger, DECLARES_NOTICE) || claim == NULL || claim->again ||
+        !ledger_watched(ledger, claim) || claim->over_index != event->index ||
+        ledger_faults_over(ledger, claim, FAULT_EVICT) == TIME_NEVER) {
+        return;
+    }
+    int64_t gone_ns = thrown_out_ns(ledger, claim);
+    if (gone_ns == TIME_NEVER || ledger->now_ns - gone_ns <= every_ns + every_ns / 2) {
+        return;
+    }
+    struct finding finding = {
+        .reason = LOSS_IGNORED,
+        .evidence = {claim->granted_index, ledger->last_index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+        .number = {ledger->now_ns - gone_ns, 0},
+        .rest = rest_of_wait(ledger, gone_ns, ledger->now_ns - gone_ns - every_ns),
+    };
+    finding.rest.causes |= CHECK_LATE_KEYS;
+    finding.rest.processes[0] = claim->process;
+    check_fail(&loss->result, ledger, &finding);
+}
+
+/* A key was given more time: by a command that was sent a whole period, or half a ttl, behind the
+ * notice that it is lost, when its client had asked for nothing since. */
+static void loss_renewed(struct loss_notice *loss, const struct ledger *ledger,
+                         const struct history_event *event)
+{
+    const struct ledger_claim *claim =
+        ledger_key_claim(ledger, ledger_key_at(ledger, event->node, event->resource));
+    const struct ledger_process *process = ledger_process(ledger, event->process);
+    if (claim == NULL || process == NULL || claim->process != event->process ||
+        claim->over != OVER_TOLD || process->open_index > claim->over_index ||
+        (event->flags & HISTORY_HAS_SENT) == 0 || !ledger_declares(ledger, DECLARES_NOTICE)) {
+        return;
+    }
+    int64_t every_ns =
+        ledger->renew_every_ns > ledger->ttl_ns / 2 ? ledger->renew_every_ns : ledger->ttl_ns / 2;
+    int64_t over_ns = event->sent_ns - claim->over_ns;
+    if (ledger->ttl_ns == 0 || over_ns <= every_ns ||
+        ledger_client_fault(ledger, process->process, LEDGER_STOPS_A_CLIENT, claim->over_ns,
+                            ledger->now_ns)) {
+        return;
+    }
+    struct finding finding = {
+        .reason = RENEWED_WHEN_LOST,
+        .evidence = {claim->over_index, event->index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+        .number = {over_ns, 0},
+        .rest = rest_of_wait(ledger, claim->over_ns, over_ns - every_ns / 2),
+    };
+    finding.rest.processes[0] = process->process;
+    check_fail(&loss->result, ledger, &finding);
+}
+
 /* Another is granted what they believe to hold. */
 static void loss_granted(struct loss_notice *loss, const struct ledger *ledger,
                          const struct history_event *event)
@@ -237,6 +321,12 @@ static void loss_step(void *state, const struct ledger *ledger, const struct his
     if (event->resource >= loss->resource_count) {
         return;
     }
+    if (event->kind == HISTORY_NODE) {
+        if (event->node >= 0 && event->node < ledger->node_count) {
+            loss_renewed(loss, ledger, event);
+        }
+        return;
+    }
     if (event->kind == HISTORY_SECTION) {
         if (event->f == HISTORY_ENTER) {
             loss_enter(loss, ledger, event);
@@ -245,8 +335,10 @@ static void loss_step(void *state, const struct ledger *ledger, const struct his
         }
     } else if (event->kind == HISTORY_NOTICE) {
         loss_told(loss, ledger, event);
+        loss_ignored(loss, ledger, event);
         loss_end(loss, ledger, event, TOLD_LATE);
     } else if (event->f == HISTORY_RELEASE && event->type == HISTORY_INVOKE) {
+        loss_ignored(loss, ledger, event);
         loss_end(loss, ledger, event, NEVER_TOLD);
     } else if (event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK) {
         loss_granted(loss, ledger, event);
@@ -272,6 +364,19 @@ static void say_loss(const struct telling *telling)
 {
     struct text *text = telling->text;
     const struct history_event *grant = telling_evidence(telling, 0);
+    if (telling->result->reason >= LOSS_IGNORED) {
+        bool ignored = telling->result->reason == LOSS_IGNORED;
+        put_client(telling, grant->process);
+        text_add(text, "%s", ignored ? "'s keys of " : " was told that it had lost ");
+        put_resource(telling, grant->resource);
+        text_add(text, "%s",
+                 ignored ? " were thrown out, which the next renewal finds, and it was not told "
+                           "for "
+                         : ", and asked for nothing since, and the lock gave its key more time "
+                           "after another ");
+        put_length(text, telling->result->number[0]);
+        return;
+    }
     if (telling->result->reason == TOLD_FALSELY) {
         put_client(telling, grant->process);
         text_add(text, " was told that it had lost ");
@@ -297,21 +402,26 @@ static void say_loss(const struct telling *telling)
 
 static void effect_loss(const struct telling *telling)
 {
+    static const char *const words[] = {
+        [TOLD_LATE] = " was told too late that it had lost ",
+        [NEVER_TOLD] = " was never told that it had lost ",
+        [TOLD_FALSELY] = " was told falsely that it had lost ",
+        [LOSS_IGNORED] = " was told too late that nodes had thrown out its keys of ",
+        [RENEWED_WHEN_LOST] = " was told of its loss, and the lock went on renewing ",
+    };
     put_client(telling, telling_evidence(telling, 0)->process);
-    text_add(telling->text,
-             telling->result->reason == TOLD_FALSELY ? " was told falsely that it had lost "
-             : telling->result->reason == TOLD_LATE  ? " was told too late that it had lost "
-                                                     : " was never told that it had lost ");
+    text_add(telling->text, "%s", words[telling->result->reason]);
     put_resource(telling, telling->resource);
 }
 
 const struct check check_loss_notice = {
     .name = "loss_notice",
     .question = "Was a holder told before another could be granted?",
-    .nothing = "no holder was inside a section, or the lock promises nothing and gave no notice",
+    .nothing = "no holder was inside a section, or the lock promises nothing and tells nothing",
     .needs = CHECK_BIT(DECLARES_NOTICE),
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_RELEASE) | CHECK_BIT(HISTORY_ENTER) |
-             CHECK_BIT(HISTORY_LEAVE) | CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_CLIENT_KILLED),
+             CHECK_BIT(HISTORY_LEAVE) | CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_CLIENT_KILLED) |
+             CHECK_BIT(HISTORY_KEY_EXTENDED),
     .follows = true,
     .bytes = loss_bytes,
     .init = loss_init,

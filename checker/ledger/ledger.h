@@ -172,6 +172,9 @@ struct ledger_process {
     uint32_t inside_resource; /* ... of this resource */
     uint64_t inside_index;    /* of the enter; all three stay after the end */
     int64_t inside_ns;
+    int64_t sent_ns; /* the key that it asked a node for last; 0: none */
+    int64_t replied_ns;
+    int32_t sent_node;
     struct ledger_late late;
 };
 
@@ -225,6 +228,7 @@ struct ledger {
     bool has_notices; /* a loss notice was seen */
     bool promises;    /* the header says so */
     bool endless;     /* ... the same */
+    bool at_once;     /* a client was seen to ask a node before another could have answered */
     bool healed;
     int64_t ttl_ns;
     int64_t bound_ns;
@@ -317,6 +321,11 @@ bool ledger_majority_healthy(const struct ledger *ledger);
 /* Whether any fault was in force since then, or left something behind that stays. */
 bool ledger_any_fault(const struct ledger *ledger, int64_t from_ns);
 
+/* When the last fault since a claim was asked for was over, if there was any, and all were of this
+ * kind, but for those of other clients: nothing else was in the way. TIME_NEVER otherwise. */
+int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_claim *claim,
+                           enum fault_kind kind);
+
 /* The opposite; and since a ttl before then, as what a fault left on its way may be so late. */
 bool ledger_is_calm_since(const struct ledger *ledger, int64_t from_ns);
 
@@ -343,6 +352,11 @@ bool ledger_undecided(const struct ledger *ledger, uint32_t resource);
  * re-entrant lock gives each acquire of theirs its ttl anew, or from giving back what no ttl ends.
  */
 bool ledger_unheard(const struct ledger *ledger, uint32_t resource);
+
+/* The kinds of fault that make a client late, or show it another time than ours. */
+#define LEDGER_STOPS_A_CLIENT                                                                      \
+    (UINT32_C(1) << FAULT_PAUSE | UINT32_C(1) << FAULT_SLOW | UINT32_C(1) << FAULT_CLOCK_JUMP |    \
+     UINT32_C(1) << FAULT_CLOCK_RATE)
 
 /* Whether a fault of one of these kinds (bits) touched this client in [from, to]. */
 bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t kinds,

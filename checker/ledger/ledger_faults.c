@@ -118,6 +118,23 @@ bool ledger_any_fault(const struct ledger *ledger, int64_t from_ns)
     return false;
 }
 
+int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_claim *claim,
+                           enum fault_kind kind)
+{
+    int64_t over_ns = -1;
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool stays = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_STAYS;
+        bool was = fault->state != FAULT_WAITING && (stays || fault->end_ns >= claim->asked_ns);
+        bool anothers = fault->nodes == 0 && !ledger_fault_on_client(fault, claim->process);
+        if (was && fault->kind != kind && !anothers) {
+            return TIME_NEVER;
+        }
+        over_ns = was && !anothers && fault->end_ns > over_ns ? fault->end_ns : over_ns;
+    }
+    return over_ns < 0 ? TIME_NEVER : over_ns;
+}
+
 bool ledger_is_calm_since(const struct ledger *ledger, int64_t from_ns)
 {
     return !ledger_any_fault(ledger, from_ns - ledger->ttl_ns);

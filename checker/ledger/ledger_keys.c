@@ -347,6 +347,30 @@ static void key_denied(struct ledger *ledger, const struct history_event *event)
     }
 }
 
+/* Whoever asks the next node so soon did not wait for the one before, not even for a timeout. */
+#define AT_ONCE_NS ((int64_t)5000000)
+
+/* A node was asked for a key: was that before another had answered, or could be given up? */
+static void key_asked(struct ledger *ledger, const struct history_event *event)
+{
+    uint32_t slot = ledger_slot(ledger, event->process);
+    uint32_t told = HISTORY_HAS_SENT | HISTORY_HAS_REPLIED;
+    if (slot == ledger->process_count || (event->flags & told) != told) {
+        return;
+    }
+    struct ledger_process *process = ledger_process_at(ledger, slot);
+    bool later = event->sent_ns >= process->sent_ns;
+    int64_t apart_ns =
+        later ? event->sent_ns - process->sent_ns : process->sent_ns - event->sent_ns;
+    int64_t answer_ns = later ? process->replied_ns : event->replied_ns;
+    int64_t second_ns = later ? event->sent_ns : process->sent_ns;
+    ledger->at_once |= process->sent_ns > 0 && process->sent_node != event->node &&
+                       apart_ns < AT_ONCE_NS && second_ns < answer_ns;
+    process->sent_ns = event->sent_ns;
+    process->replied_ns = event->replied_ns;
+    process->sent_node = event->node;
+}
+
 void ledger_step_node(struct ledger *ledger, const struct history_event *event)
 {
     ledger->has_nodes = true;
@@ -355,6 +379,9 @@ void ledger_step_node(struct ledger *ledger, const struct history_event *event)
     }
     ASSERT(event->node >= 0 && event->node < ledger->node_count);
     struct ledger_key *key = ledger_key_at(ledger, event->node, event->resource);
+    if (event->f == HISTORY_KEY_SET || event->f == HISTORY_KEY_REFUSED) {
+        key_asked(ledger, event);
+    }
     if (event->f == HISTORY_KEY_DELETED || event->f == HISTORY_KEY_KEPT) {
         key_freed(ledger, event);
     } else if (event->f == HISTORY_NODE_ERROR) {

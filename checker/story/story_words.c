@@ -151,7 +151,11 @@ static bool put_lock_fault(struct story_cast *cast, struct text *text)
                     ledger_lease_end_ns(cast->older) > cast->cause->at_ns;
     if (outlived) {
         put_client(story_into(cast, text), cast->older->process);
-        text_add(text, " was promised more time than its keys had");
+        text_add(text, "%s",
+                 cast->older->until_ns == TIME_NEVER
+                     ? (ledger->node_count == 1 ? " held it still when its key was gone"
+                                                : " held it still when its keys were gone")
+                     : " was promised more time than its keys had");
     }
     return outlived;
 }

@@ -280,9 +280,30 @@ Test(answer_consistency, deadline_that_is_declared_is_kept_but_for_one_attempt)
         VERDICT_PASS);
     assert_fails(judge_lines("answer_consistency", late), BLAME_LIBRARY, ASSUMPTION_NONE);
     cr_assert_str_eq(headline("answer_consistency", late),
-                     "answer_consistency: client 1's acquire had a deadline, which the lock "
-                     "declares that it takes, and was not answered for another 201 ms");
+                     "answer_consistency: client 1's acquire had a deadline of 100 ms, which the "
+                     "lock declares that it takes, and was not answered for another 201 ms");
+    cr_assert_not_null(strstr(tell("answer_consistency", late), "a deadline of 100 ms"));
     assert_verdict(judge_lines("answer_consistency", HURRIED("") ASK(1, 1) REFUSE(302, 1)),
+                   VERDICT_PASS);
+}
+
+/* Whoever asks all nodes at once need not wait for one after the other. */
+Test(answer_consistency, deadline_of_who_asks_all_nodes_at_once_is_kept_sooner)
+{
+#define ASKS_NODE(ms, n, p, sent)                                                                  \
+    ON(ms, n, "refused")                                                                           \
+    ",'process':" #p ",'value':'a','sent':" #sent "00000,'replied':" #ms "000000}\n"
+#define ASKS_TWO(p, sent, ms)                                                                      \
+    HURRIED("'deadline'") ASK(1, 1) ASKS_NODE(5, 1, 1, 20) ASKS_NODE(9, 2, p, sent) REFUSE(ms, 1)
+    assert_fails(judge_lines("answer_consistency", ASKS_TWO(1, 21, 270)), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_verdict(judge_lines("answer_consistency", ASKS_TWO(1, 21, 260)), VERDICT_PASS);
+    /* The second when the first had answered, or was given up; another client asked. */
+    assert_verdict(judge_lines("answer_consistency", ASKS_TWO(1, 51, 270)), VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency", ASKS_TWO(2, 21, 270)), VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency",
+                               HURRIED("'deadline'") ASK(1, 1) ASKS_NODE(20, 1, 1, 20)
+                                   ASKS_NODE(21, 2, 1, 71) REFUSE(270, 1)),
                    VERDICT_PASS);
 }
 

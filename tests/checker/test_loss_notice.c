@@ -52,6 +52,77 @@ Test(loss_notice, a_lock_that_declares_no_notice_need_not_give_one)
                  ASSUMPTION_NONE);
 }
 
+Test(loss_notice, a_lock_that_promises_nothing_is_to_tell_where_it_declares_that)
+{
+#define NEVER_TELLS(declares)                                                                      \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
+    "'declared':true,'declares':[" declares "]}\n" ASK(1, 1) SET3(5, 1, "a", 1005)                 \
+        GRANT_OPEN(10, 1, "a") ENTER(11, 1) ENDED(1005, 1, "expired", "a", "ttl")                  \
+            ENDED(1005, 2, "expired", "a", "ttl") ASK(1100, 2) SET3(1102, 2, "b", 2102)            \
+                GRANT_OPEN(1105, 2, "b") LEAVE(1305, 1)
+    assert_fails(judge_lines("loss_notice", NEVER_TELLS("'notice'")), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_verdict(judge_lines("loss_notice", NEVER_TELLS("")), VERDICT_SKIPPED);
+}
+
+/* The next renewal finds that the keys are gone. */
+Test(loss_notice, lock_that_renews_and_gives_notice_tells_of_keys_that_were_thrown_out)
+{
+#define TELLS(words, faults, end)                                                                  \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,'bound':"     \
+    "500000000,'faults':2,'declared':true,'declares':['renew'" words "],'renew_every':300000000}"  \
+    "\n" ASK(1, 1) SET3(5, 1, "a", 1005) GRANT_OPEN(10, 1, "a") ENTER(11, 1) faults end
+#define THROWN_OUT(n)    ENDED(200, n, "evicted", "a", "eviction")
+#define EVICT(word)      FAULT_OF_NODE(200, 1, "evict", word, 1)
+#define EVICTS           EVICT("start") EVICT("end")
+#define TWO_THROWN_OUT   EVICTS THROWN_OUT(1) THROWN_OUT(2)
+#define ANOTHER_STOPS(p) FAULT_OF_CLIENT(505, 2, "pause", "start", p)
+    static const char late[] = TELLS(",'notice'", TWO_THROWN_OUT, LOST(660, 1));
+    assert_fails(judge_lines("loss_notice", late), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("loss_notice", late),
+                     "loss_notice: client 1's keys of r0 were thrown out, which the next renewal "
+                     "finds, and it was not told for 460 ms");
+    assert_fails(judge_lines("loss_notice",
+                             TELLS(",'notice'", TWO_THROWN_OUT ANOTHER_STOPS(2), FREE(660, 1))),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+    /* Soon; a majority stays; its client stood still; it tells of nothing; our own lateness. */
+    assert_verdict(judge_lines("loss_notice", TELLS(",'notice'", TWO_THROWN_OUT, LOST(640, 1))),
+                   VERDICT_PASS);
+    assert_verdict(
+        judge_lines("loss_notice", TELLS(",'notice'", EVICTS THROWN_OUT(1), FREE(660, 1))),
+        VERDICT_PASS);
+    assert_verdict(judge_lines("loss_notice",
+                               TELLS(",'notice'", TWO_THROWN_OUT ANOTHER_STOPS(1), LOST(660, 1))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("loss_notice", TELLS("", TWO_THROWN_OUT, LOST(660, 1))),
+                   VERDICT_PASS);
+    assert_verdict(
+        judge_lines("loss_notice",
+                    TELLS(",'notice'", TWO_THROWN_OUT STOOD_STILL(600, "loop", 200), LOST(660, 1))),
+        VERDICT_UNKNOWN);
+}
+
+Test(loss_notice, lock_that_told_of_a_loss_renews_no_more)
+{
+#define RENEWED ON(500, 1, "extended") ",'process':1,'value':'a','owner':'a','until':1500000000}\n"
+#define KEEPS(end, asked, from, faults)                                                            \
+    TELLS(",'notice'", RENEWED faults, end)                                                        \
+    asked ON(1650, 1, "extended") ",'process':1,'value':'a','owner':'a','sent':" #from             \
+                                  "000000,'until':2650000000}\n"
+    static const char keeps[] = KEEPS(LOST(900, 1), , 1401, );
+    assert_fails(judge_lines("loss_notice", keeps), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("loss_notice", keeps),
+                     "loss_notice: client 1 was told that it had lost r0, and asked for nothing "
+                     "since, and the lock gave its key more time after another 501 ms");
+    /* Sent before, or soon behind it; its client asked; it stood still; there was no notice. */
+    assert_verdict(judge_lines("loss_notice", KEEPS(LOST(900, 1), , 1400, )), VERDICT_PASS);
+    assert_verdict(judge_lines("loss_notice", KEEPS(LOST(900, 1), EXTEND(1000, 1), 1401, )),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("loss_notice", KEEPS(LOST(900, 1), , 1401, ANOTHER_STOPS(1))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("loss_notice", KEEPS("", , 1401, )), VERDICT_PASS);
+}
+
 Test(loss_notice, paused_holder_cannot_be_told)
 {
     assert_fails(judge_lines("loss_notice",

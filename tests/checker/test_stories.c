@@ -442,6 +442,17 @@ Test(stories, of_one_node_no_majority_is_told_and_what_was_set_over_was_overwrit
     cr_assert_eq(strstr(steps, "majority"), NULL, "%s", steps);
 }
 
+Test(stories, a_lock_that_promises_nothing_is_not_said_to_have_promised)
+{
+    told("{'format':'picklock-history','version':1,'nodes':1,'clients':2,'ttl':1000000000,"
+         "'declared':true,'declares':['renew','notice']}\n" ASK(1, 1) SET(5, 1, 1, "a", 1005)
+             GRANT_OPEN(10, 1, "a") ENTER(11, 1) ENDED(1005, 1, "expired", "a", "ttl") ASK(1100, 2)
+                 SET(1102, 1, 2, "b", 2102) GRANT_OPEN(1105, 2, "b") ENTER(1106, 2) LEAVE(1305, 1));
+    cr_assert_str_eq(stories.causes[0].title,
+                     "Two clients were inside r0 at once: client 1 held it still when its key was "
+                     "gone.");
+}
+
 Test(stories, a_grant_with_nothing_on_the_only_node_is_one_without_a_key)
 {
     told(ONE_NODE("") ASK(1, 1) GRANT(10, 1, "a", 990) ENTER(11, 1) ASK(100, 2) SET(

@@ -2,11 +2,12 @@
 #ifndef TESTS_JUDGE_PLAIN_NOTICE_H
 #define TESTS_JUDGE_PLAIN_NOTICE_H
 
+#include "tests/judge/plain_answers.h"
 #include "tests/judge/plain_leak.h"
 
 static inline bool plain_notices(const struct plain_history *h)
 {
-    bool notices = h->header->promises_validity;
+    bool notices = h->header->promises_validity || plain_declares(h, DECLARES_NOTICE);
     for (size_t i = 0; i < h->count; i++) {
         notices = notices || h->events[i].kind == HISTORY_NOTICE;
     }
