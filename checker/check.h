@@ -172,6 +172,9 @@ struct check {
     void (*effect)(const struct telling *telling);
     const char *over;  /* stands over it in a picture; NULL: nothing */
     bool lasts;        /* ... and then how long it was */
+    /* When it was so, and the words over it, where that is not from the first evidence to the
+     * last. NULL: it is. */
+    const char *(*span)(const struct telling *telling, int64_t between_ns[2]);
     uint8_t part;      /* enum check_part */
     uint8_t weight;    /* among those of its part the heaviest leads */
     uint16_t explains; /* bit r: a fail for reason r, blamed on the lock, is the others' cause */

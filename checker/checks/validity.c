@@ -295,6 +295,22 @@ static void effect_validity(const struct telling *telling)
                                              : (one ? "a key" : "a majority of keys"));
 }
 
+/* From where the promise had nothing behind it to where it was to end. */
+static const char *span_validity(const struct telling *telling, int64_t between_ns[2])
+{
+    const struct check_result *result = telling->result;
+    int64_t told_ns = telling_evidence(telling, result->evidence_count - 1u)->time_ns;
+    int64_t end_ns = told_ns + result->number[0];
+    bool spent = result->reason == SPENT_WHEN_GRANTED || result->reason == SPENT_WHEN_EXTENDED;
+    bool beyond = result->reason == BEYOND_ITS_KEYS;
+    between_ns[0] = spent ? end_ns : told_ns + (beyond ? result->number[1] : 0);
+    between_ns[1] = spent ? told_ns : end_ns;
+    if (spent || beyond) {
+        return spent ? "lease over" : "beyond its keys";
+    }
+    return history_stores(telling->history->header) == 1 ? "no key" : "no majority of keys";
+}
+
 const struct check check_validity = {
     .name = "validity",
     .question = "Did a promise outlive the majority of keys behind it?",
@@ -314,6 +330,7 @@ const struct check check_validity = {
     .effect = effect_validity,
     .over = "no majority of keys",
     .lasts = true,
+    .span = span_validity,
     .part = PART_LOCK,
     .weight = 3,
     .explains = 1 << SPENT_WHEN_GRANTED | 1 << SPENT_WHEN_EXTENDED,

@@ -382,10 +382,11 @@ static const char *mending(enum assumption assumption)
     case ASSUMPTION_NODE_CLOCK:
         return "Let the nodes slew their clocks and never step them";
     case ASSUMPTION_PERSISTENCE:
-        return "Set appendfsync always, or keep a restarted node away for one ttl";
+        return "Let a node keep what it acknowledged (Redis: appendfsync always), or stay away for "
+               "one ttl after a restart";
     case ASSUMPTION_REPLICATION:
-        return "Do not fail over lock nodes to asynchronous replicas: use independent nodes and a "
-               "majority";
+        return "Do not fail over to a replica that may lack what was acknowledged: replicate "
+               "synchronously, or use independent nodes and a majority";
     case ASSUMPTION_LEADER:
         return "Let every write be a transaction that compares the revision of the lock's key";
     case ASSUMPTION_OWN_SESSION:

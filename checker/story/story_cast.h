@@ -2,6 +2,7 @@
 #ifndef CHECKER_STORY_STORY_CAST_H
 #define CHECKER_STORY_STORY_CAST_H
 
+#include "base/assert.h"
 #include "checker/explain/explain_words.h"
 #include "checker/story/story.h"
 
@@ -52,6 +53,13 @@ int32_t story_fault_on_client(const struct ledger *ledger, int32_t process, uint
 static inline bool story_late(const struct ledger_claim *claim, int64_t at_ns)
 {
     return ledger_lease_end_ns(claim) <= at_ns || claim->until_ns == TIME_NEVER;
+}
+
+/* The nodes that a fault names as what it strikes. */
+static inline uint64_t story_nodes_named(const struct history_event *start)
+{
+    ASSERT(start->kind == HISTORY_FAULT);
+    return start->nodes | (start->node == HISTORY_NO_NODE ? 0 : UINT64_C(1) << start->node);
 }
 
 /* Whether a broken check says what the lock did wrong, so that it is the cause of the others. */

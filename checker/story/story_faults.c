@@ -148,12 +148,6 @@ static bool in_the_way(const struct story_cast *cast, const struct window *windo
     return fits && strikes && !is_named(cast->cause, number) && had_effect(cast, fault, number);
 }
 
-static uint64_t nodes_named(const struct history_event *start)
-{
-    ASSERT(start->kind == HISTORY_FAULT);
-    return start->nodes | (start->node == HISTORY_NO_NODE ? 0 : UINT64_C(1) << start->node);
-}
-
 /* The fault's beginning if it stood in the way. */
 static const struct history_event *way_start(const struct story_cast *cast,
                                              const struct window *window, int32_t number,
@@ -189,7 +183,7 @@ static size_t ways_find(const struct story_cast *cast, const struct window *wind
         }
         struct way *way = &ways[at];
         way->start = start->index < way->start->index ? start : way->start;
-        way->nodes |= start->peers != 0 ? nodes_named(start) : fault->nodes;
+        way->nodes |= start->peers != 0 ? story_nodes_named(start) : fault->nodes;
         way->faults[way->count++] = (int16_t)i;
     }
     return count;

@@ -43,10 +43,17 @@ static enum history_cause cause_of(const struct ends *ends)
     return taken ? CAUSE_FOREIGN : (enum history_cause)end->cause;
 }
 
+/* Whether the client itself deleted its key, perhaps by another value than the key has. */
+static bool is_own(const struct ends *ends)
+{
+    return ledger_ends(ends->claim)[ends->node].process == ends->claim->process;
+}
+
 /* "client 1's key", "client 1's keys there" */
 static void put_keys_of(struct story_cast *cast, const struct ends *ends, struct text *text)
 {
-    if (cause_of(ends) == CAUSE_RELEASED) {
+    enum history_cause cause = cause_of(ends);
+    if (cause == CAUSE_RELEASED || (cause == CAUSE_FOREIGN && is_own(ends))) {
         text_add(text, ledger_bits(ends->nodes) == 1 ? "its own key" : "its own keys");
         return;
     }
@@ -72,12 +79,6 @@ static const struct end_words overwritten = {
 
 static const struct end_words other = {
     "", {"no longer has ", "no longer have "}, "no longer had ", {"key gone", "keys gone"}, false};
-
-/* Whether the client itself deleted its key, perhaps by another value than the key has. */
-static bool is_own(const struct ends *ends)
-{
-    return ledger_ends(ends->claim)[ends->node].process == ends->claim->process;
-}
 
 static const struct end_words *end_words_of(const struct story_cast *cast, const struct ends *ends)
 {
@@ -110,10 +111,10 @@ static const struct end_words *end_words_of(const struct story_cast *cast, const
                             "leaders that were deposed end the lease"},
                            true},
         [CAUSE_SPLIT] = {"",
-                         {"grants, in another part of the cluster, in spite of ",
+                         {"grants, in another part of it, in spite of ",
                           "grant, in another part of the cluster, in spite of "},
-                         "granted, in another part of the cluster, in spite of ",
-                         {"granted in another part of the cluster",
+                         "granted, in another part of it, in spite of ",
+                         {"granted in another part of it",
                           "granted in another part of the cluster"},
                          false},
         [CAUSE_SESSION] = {"",
@@ -169,15 +170,40 @@ static int64_t early_ns(const struct story_cast *cast, const struct ends *ends)
 }
 
 /* The time of keys was up: there is nobody who did it. */
+/* Who did it. A service of several nodes tells of its keys as one; which of its nodes it was, the
+ * fault knows, or nobody. */
+static uint64_t enders(const struct story_cast *cast, const struct ends *ends)
+{
+    const struct ledger_end *end = &ledger_ends(ends->claim)[ends->node];
+    if (history_stores(cast->history->header) != 1 || cast->ledger->node_count == 1) {
+        return ends->nodes;
+    }
+    const struct history_event *start =
+        end->fault == HISTORY_NO_FAULT ? NULL : telling_fault(&cast->telling, end->fault);
+    return start != NULL ? story_nodes_named(start) : 0;
+}
+
 static void tell_expiry(struct story_cast *cast, const struct ends *ends, struct draft *draft)
 {
     bool one = ledger_bits(ends->nodes) == 1;
     put_keys_of(cast, ends, &draft->subject);
-    text_add(&draft->subject, " on ");
-    put_nodes(&draft->subject, ends->nodes);
+    if (enders(cast, ends) != 0) {
+        text_add(&draft->subject, " on ");
+        put_nodes(&draft->subject, ends->nodes);
+    }
     text_add(&draft->predicate, one ? "expires: its time is up" : "expire: their time is up");
     put_client(story_into(cast, &draft->label), ends->claim->process);
     text_add(&draft->label, one ? "'s key expires" : "'s keys expire");
+}
+
+static void put_enders(const struct story_cast *cast, const struct ends *ends, struct text *text)
+{
+    uint64_t nodes = enders(cast, ends);
+    if (nodes == 0) {
+        text_add(text, "%s", end_words_of(cast, ends)->early ? "a member" : "the cluster");
+    } else {
+        put_nodes(text, nodes);
+    }
 }
 
 static void put_ender(struct story_cast *cast, const struct ends *ends, struct text *text)
@@ -189,7 +215,7 @@ static void put_ender(struct story_cast *cast, const struct ends *ends, struct t
         return;
     }
     text_add(text, "%s", words->subject);
-    put_nodes(text, ends->nodes);
+    put_enders(cast, ends, text);
 }
 
 /* "client 1's key expires 904 ms too early", "... expired ..." */
@@ -211,12 +237,7 @@ static void put_deed(struct story_cast *cast, const struct ends *ends, const cha
 {
     const struct ledger_end *end = &ledger_ends(ends->claim)[ends->node];
     text_add(text, "%s", does);
-    const struct end_words *words = end_words_of(cast, ends);
-    if (words->subject == NULL && is_own(ends)) {
-        text_add(text, "its own key%s", (ends->nodes & (ends->nodes - 1)) == 0 ? "" : "s");
-        return;
-    }
-    if (!words->early) {
+    if (!end_words_of(cast, ends)->early) {
         put_keys_of(cast, ends, text);
         return;
     }
@@ -239,22 +260,23 @@ static void tell_end(struct story_cast *cast, struct drafts *drafts, const struc
     struct draft *draft = drafts_add(drafts, story_event(cast, end->index));
     struct text *text = &draft->predicate;
     bool one = ledger_bits(ends->nodes) == 1;
+    bool several = ledger_bits(enders(cast, ends)) > 1;
     draft->nodes = ends->nodes;
     draft->violation = words->subject == NULL;
     if (cause == CAUSE_TTL) {
         tell_expiry(cast, ends, draft);
     } else {
         put_ender(cast, ends, &draft->subject);
-        put_deed(cast, ends, words->does[one ? 0 : 1], one ? " expires" : " expire", text);
+        put_deed(cast, ends, words->does[several ? 1 : 0], one ? " expires" : " expire", text);
         if (words->subject == NULL) {
             text_add(text, " on ");
             put_nodes(text, ends->nodes);
         }
         if (words->subject != NULL) {
-            put_nodes(&draft->label, ends->nodes);
+            put_enders(cast, ends, &draft->label);
             text_add(&draft->label, "%s", words->early ? ": " : " ");
         }
-        text_add(&draft->label, "%s", words->label[one ? 0 : 1]);
+        text_add(&draft->label, "%s", words->label[several ? 1 : 0]);
     }
     if (end->fault != HISTORY_NO_FAULT) {
         text_add(text, " (fault %d)", end->fault + 1);

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define STORY_MOMENT_NS INT64_C(1000000) /* the least that a picture shows */
+
 static bool broke(const struct story_cast *cast, const char *check)
 {
     for (size_t i = 0; i < check_count(); i++) {
@@ -273,7 +275,14 @@ static void label_box(struct story_cast *cast)
     const struct check *check = check_at(cast->lead->check);
     struct story_box *box = &cast->cause->box;
     struct text label = text_over(box->label, sizeof box->label);
-    text_add(&label, "%s", check->over != NULL ? check->over : "");
+    const char *over = check->over != NULL ? check->over : "";
+    if (check->span != NULL) {
+        int64_t between_ns[2];
+        over = check->span(&cast->telling, between_ns);
+        box->from_ns = between_ns[0];
+        box->to_ns = between_ns[1];
+    }
+    text_add(&label, "%s", over);
     if (check->lasts && box->to_ns > box->from_ns) {
         text_add(&label, " ");
         duration_print_short(box->to_ns - box->from_ns, &label);
@@ -359,12 +368,12 @@ static void look_at(struct story_cast *cast)
     int64_t length_ns;
     shown_ns = box->to_ns < shown_ns ? box->to_ns : shown_ns;
     cause->to_ns = shown_ns > last_ns ? shown_ns : last_ns;
+    if (cause->to_ns - first_ns < STORY_MOMENT_NS) {
+        cause->to_ns = first_ns + STORY_MOMENT_NS; /* of less nobody sees anything */
+    }
     length_ns = cause->to_ns - first_ns;
     int64_t asked = asked_ns(cast);
     cause->from_ns = first_ns - asked < length_ns ? asked : first_ns;
-    if (cause->to_ns == cause->from_ns) {
-        cause->to_ns++;
-    }
 }
 
 /* Two clients that had it at once: their grants, how the first one's keys went, both entries. */

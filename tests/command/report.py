@@ -190,6 +190,22 @@ class Lanes(Report):
         self.assertIn("\nTwo clients were inside r0 at once: client 1 deleted its own keys.\n", shown)
         self.assertRegex(shown, r"\n2 .* Client 1 deletes its own keys on nodes 1, 2, 3, 4 and 5; the majority is broken\.")
 
+    def test_of_a_service_the_member_is_named_that_a_fault_struck_or_none(self):
+        """Its keys are told of as one node's, whichever member it was."""
+        for scenario, sentence in (("zookeeper/zookeeper-leader-clock-fast", "the clock of node 3 ran wrong, and client 1's key expired"),
+                                   ("hazelcast/hazelcast-unsafe-split", "the cluster granted, in another part of it, in spite of client 1's key"),
+                                   ("hazelcast/hazelcast-all-restarted", "the cluster restarted and forgot client 1's key")):
+            _, shown = self.show(scenario + ".yaml")
+            self.assertIn(sentence, " ".join(shown.split()))
+        _, shown = self.show("chubby/chubby-late-write-beyond-delay.yaml", "--ascii")
+        self.assertIn(" Client 1's key expires: its time is up.", shown)
+
+    def test_what_happened_in_one_moment_can_be_seen(self):
+        """A node forgets in the nanoseconds in which the grant is told: what was asked before, and a millisecond, are shown."""
+        _, shown = self.show("restart-after-ttl.yaml", "--ascii")
+        axis = next(line for line in shown.splitlines() if line.startswith("time "))
+        self.assertRegex(axis, r"^time +0 ms +1\.\d+ ms$")
+
     def test_what_is_folded_is_said(self):
         _, shown = self.show("pause-after-granted.yaml", "--ascii")
         lines = shown.splitlines()
@@ -200,6 +216,24 @@ class Lanes(Report):
         _, shown = self.show("wrong/extend-no-recheck.yaml")
         self.assertIn("Cause 1 of 2\nThe lock extended client 1's lease to a time that had passed.", shown)
         self.assertEqual(shown.count("\nevidence "), 2)
+
+
+class Boxes(Report):
+    def boxes(self, scenario):
+        folder, _ = self.run_of(scenario)
+        return [json.loads(box) for box in re.findall(r'"box":({[^}]*})', (folder / "report.html").read_text())], folder
+
+    def test_a_promise_without_keys_is_boxed_where_it_had_none(self):
+        boxes, folder = self.boxes("restart-after-ttl.yaml")
+        grants = [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()[1:]]
+        until = next(event["until"] for event in grants if event.get("f") == "acquire" and event.get("type") == "ok")
+        lost = next(event["time"] for event in grants if event.get("f") == "key-lost")
+        self.assertEqual([(box["from"], box["to"], box["label"]) for box in boxes], [(lost, until, "no majority of keys 1.482 s")])
+
+    def test_a_promise_that_had_passed_is_boxed_from_its_end(self):
+        boxes, _ = self.boxes("wrong/extend-no-recheck.yaml")
+        self.assertEqual(boxes[0]["label"], "lease over 86.95 ms")
+        self.assertEqual(boxes[0]["to"] - boxes[0]["from"], 86954499)
 
 
 class Trace(Report):
