@@ -170,8 +170,8 @@ struct check {
     void (*say)(const struct telling *telling);
     /* What people see of a fail: a shorter clause, without times. NULL: what `say` says. */
     void (*effect)(const struct telling *telling);
-    const char *over;  /* stands over it in a picture; NULL: nothing */
-    bool lasts;        /* ... and then how long it was */
+    const char *over; /* stands over it in a picture; NULL: nothing */
+    bool lasts;       /* ... and then how long it was */
     /* When it was so, and the words over it, where that is not from the first evidence to the
      * last. NULL: it is. */
     const char *(*span)(const struct telling *telling, int64_t between_ns[2]);
