@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { FAULT_TAKES_BYTES = 256 };
+
 struct fault_reading {
     struct problems *problems;
     const struct scenario *scenario;
@@ -80,6 +82,24 @@ static uint32_t fault_keys_allowed(const struct fault_reading *reading)
     return allowed;
 }
 
+/* A key that a kind does not have: which ones it has, beside when it strikes. */
+static void fault_refuse_alien(struct fault_reading *reading, uint32_t key)
+{
+    enum fault_kind kind = (enum fault_kind)reading->fault->kind;
+    bool ends = key == FAULT_KEY_FOR || key == FAULT_KEY_UNTIL || key == FAULT_KEY_UNTIL_NTH;
+    char memory[FAULT_TAKES_BYTES];
+    struct text takes = text_over(memory, sizeof memory);
+    for (uint32_t k = 0; k < FAULT_KEYS && !ends; k++) {
+        if ((fault_rule_of(kind).allowed >> k & 1) != 0) {
+            text_add(&takes, "%s%s", takes.length == 0 ? "; it takes " : ", ", fault_keys[k].path);
+        }
+    }
+    problem_say(reading->problems, reading->places.keys[key]->key_place,
+                "\"%s\" does not belong to %s%s%s", fault_keys[key].path,
+                fault_word(reading->fault), ends ? ", which happens once" : "", takes.data);
+    reading->bad = true;
+}
+
 static void fault_check_keys(struct fault_reading *reading)
 {
     struct fault_rule rule = fault_rule_of((enum fault_kind)reading->fault->kind);
@@ -87,11 +107,8 @@ static void fault_check_keys(struct fault_reading *reading)
     uint32_t allowed = fault_keys_allowed(reading);
     for (uint32_t k = 0; k < FAULT_KEYS; k++) {
         const struct document *part = reading->places.keys[k];
-        bool ends = k == FAULT_KEY_FOR || k == FAULT_KEY_UNTIL || k == FAULT_KEY_UNTIL_NTH;
         if (part != NULL && (allowed >> k & 1) == 0) {
-            problem_say(reading->problems, part->key_place, "\"%s\" does not belong to %s%s",
-                        fault_keys[k].path, word, ends ? ", which happens once" : "");
-            reading->bad = true;
+            fault_refuse_alien(reading, k);
         }
         if (part == NULL && (rule.required >> k & 1) != 0) {
             problem_say(reading->problems, reading->places.map->place, "%s needs \"%s\": %s", word,

@@ -59,7 +59,11 @@ Test(scenario_fault_errors, kinds_and_keys)
          "41: unknown key \"3\"; quote a list of nodes: \"nodes 1,3\"\n"},
         {"{at: 1s, do: kill, target: client 1, for: 2s}",
          "42: \"for\" does not belong to kill, which happens once\n"},
-        {"{at: 1s, do: kill, target: client 1, by: 2s}", "42: \"by\" does not belong to kill\n"},
+        {"{at: 1s, do: kill, target: client 1, by: 2s}",
+         "42: \"by\" does not belong to kill; it takes target\n"},
+        {"{at: 1s, do: latency, target: node 1, delay: 2s}",
+         "27: \"target\" does not belong to latency; it takes from, to, direction, delay, "
+         "jitter\n"},
         {"{at: 1s, do: clock_jump, target: node 1}",
          "5: clock_jump needs \"by\": how far the wall clock jumps; negative: back\n"},
         {"{at: 1s, do: clock_rate, target: node 1, rate: 1%}",
