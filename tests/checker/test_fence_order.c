@@ -24,6 +24,18 @@ Test(fence_order, falling_and_equal_fences_fail)
                      "with fence 8");
 }
 
+Test(fence_order, what_is_not_above_zero_is_no_fence)
+{
+    static const char *const stories[] = {HEADER IN_TURN(0, 7), HEADER IN_TURN(-5, 7),
+                                          HEADER IN_TURN(8, -5), HEADER IN_TURN(8, 0)};
+    for (size_t i = 0; i < sizeof stories / sizeof stories[0]; i++) {
+        struct check_result result = judge_lines("fence_order", stories[i]);
+        assert_verdict(result, VERDICT_PASS);
+        cr_assert_eq(result.judged, (uint64_t)1);
+    }
+    assert_verdict(judge_lines("fence_order", HEADER IN_TURN(-5, -6)), VERDICT_SKIPPED);
+}
+
 Test(fence_order, concurrent_acquires_may_get_their_fences_in_either_order)
 {
     assert_verdict(judge_lines("fence_order", HEADER ASK(1, 1) ASK(2, 2) GRANT_FENCE(3, 1, 8)

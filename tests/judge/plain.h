@@ -286,6 +286,12 @@ static inline size_t plain_grant_of(const struct plain_history *h, size_t write)
     return found;
 }
 
+/* "A fence is above 0; any other is none." */
+static inline bool plain_fenced(const struct history_event *e)
+{
+    return plain_granted(e) && (e->flags & HISTORY_HAS_FENCE) != 0 && e->fence > 0;
+}
+
 /* Is the grant of `a` older than that of `b`? "By fence, else by order of the grants." */
 static inline bool plain_older(const struct plain_history *h, size_t a, size_t b)
 {
@@ -296,7 +302,7 @@ static inline bool plain_older(const struct plain_history *h, size_t a, size_t b
     }
     const struct history_event *x = &h->events[one];
     const struct history_event *y = &h->events[other];
-    if ((x->flags & HISTORY_HAS_FENCE) != 0 && (y->flags & HISTORY_HAS_FENCE) != 0) {
+    if (plain_fenced(x) && plain_fenced(y)) {
         return x->fence < y->fence;
     }
     return one < other;
@@ -342,11 +348,6 @@ static inline int64_t plain_asked_ns(const struct plain_history *h, size_t i)
         }
     }
     return INT64_MIN;
-}
-
-static inline bool plain_fenced(const struct history_event *e)
-{
-    return plain_granted(e) && (e->flags & HISTORY_HAS_FENCE) != 0;
 }
 
 /* "Which was being given back before this one returned with a lease that ran": with its promise, or

@@ -187,7 +187,7 @@ static inline bool plain_contradicts(const struct plain_history *h, size_t i)
         bool again = held < h->count && h->header->declared &&
                      !plain_declares(h, DECLARES_REENTRANT) && !plain_may_be_a_fault(h, held, i);
         bool endless = plain_declares(h, DECLARES_VALIDITY) && (e->flags & HISTORY_HAS_UNTIL) == 0;
-        bool fenceless = plain_declares(h, DECLARES_FENCE) && (e->flags & HISTORY_HAS_FENCE) == 0;
+        bool fenceless = plain_declares(h, DECLARES_FENCE) && !plain_fenced(e);
         return again || endless || fenceless ||
                (plain_declares(h, DECLARES_RENEW) && plain_renews_in_vain(h, i));
     }
