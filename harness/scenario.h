@@ -229,6 +229,7 @@ struct scenario {
     uint8_t fsync;     /* enum fsync_setting */
     uint8_t pooler;    /* enum pooler_setting */
     uint8_t consensus; /* enum consensus_setting */
+    struct server_sentinels sentinels;
 
     int32_t client_count;
     int32_t thread_count; /* clients of one program: client c is thread c % n of program c / n */

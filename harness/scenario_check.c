@@ -169,6 +169,9 @@ void fault_check(struct problems *problems, const struct fault_places *places,
         fault->error == NODE_ERROR_READONLY) {
         problem_say(problems, what->place, "a node with replicas is made read-only by a failover");
     }
+    if (what != NULL && scenario->sentinels.count > 0 && fault->kind == FAULT_FAILOVER) {
+        problem_say(problems, what->place, "the sentinels promote, and nobody by hand");
+    }
     if (what != NULL && !server_kind_has(kind, (enum fault_kind)fault->kind)) {
         char memory[WHY_BYTES];
         struct text names = text_over(memory, sizeof memory);
@@ -361,6 +364,33 @@ static void replicas_check(struct problems *problems, const struct document *con
     }
 }
 
+/* What watches them, and promotes one by itself. */
+static void sentinels_check(struct problems *problems, const struct document *const *places,
+                            const struct scenario *scenario)
+{
+    const struct server_sentinels *sentinels = &scenario->sentinels;
+    struct place at = place_of_either(places, "nodes.sentinels.count", "nodes.sentinels");
+    const struct document *quorum = place_of(places, "nodes.sentinels.quorum");
+    if (sentinels->count == 0) {
+        if (place_of(places, "nodes.sentinels") != NULL &&
+            place_of(places, "nodes.sentinels.count") == NULL) {
+            problem_say(problems, at, "say how many: \"count: 3\"");
+        }
+        return;
+    }
+    if (scenario->lock.replica_count == 0) {
+        problem_say(problems, at, "sentinels promote replicas, and here are none: say \"replicas: "
+                                  "2\" as well (of redis servers)");
+    } else if (sentinels->count > (uint32_t)scenario->node_count) {
+        problem_say(problems, at, "each of the %u sentinels is beside a node; here are %d",
+                    sentinels->count, scenario->node_count);
+    }
+    if (quorum != NULL && sentinels->quorum > sentinels->count) {
+        problem_say(problems, quorum->place, "a quorum of %u is more than the %u sentinels",
+                    sentinels->quorum, sentinels->count);
+    }
+}
+
 /* Settings of nodes that not every kind has. */
 static void settings_check(struct problems *problems, const struct document *const *places,
                            const struct scenario *scenario)
@@ -404,6 +434,7 @@ void scenario_check(struct problems *problems, const struct document *const *pla
     holds_check(problems, places, scenario);
     threads_check(problems, places, scenario);
     replicas_check(problems, places, scenario);
+    sentinels_check(problems, places, scenario);
     settings_check(problems, places, scenario);
     consensus_check(problems, places, scenario);
     if (scenario->lock.node_timeout_ns >= scenario->lock.ttl_ns) {

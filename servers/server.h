@@ -73,6 +73,15 @@ enum consensus_setting {
 #undef X
 };
 
+/* What watches nodes that follow one of them, beside the first `count` of them, and promotes one by
+ * itself. */
+struct server_sentinels {
+    uint32_t count;  /* 0: nobody does */
+    uint32_t quorum; /* so many of them must miss the primary; 0: most of them */
+    int64_t down_after_ns;
+    int64_t failover_timeout_ns;
+};
+
 /* What a service is made for. */
 struct server_shape {
     const struct lock_dialect *dialect;
@@ -86,6 +95,7 @@ struct server_shape {
     uint8_t pooler;              /* enum pooler_setting */
     uint8_t consensus;           /* enum consensus_setting */
     int64_t ttl_ns;              /* that clients ask for */
+    struct server_sentinels sentinels;
 };
 
 /* A node as the world moves it: its clocks, and which fault last bent them. */
@@ -161,6 +171,9 @@ struct server_door {
     void (*send)(struct server_door *door, const struct server_message *message);
     /* Would something that one node tells another get through now? */
     bool (*reaches)(const struct server_door *door, uint32_t from, uint32_t to);
+    /* ... where its process does not matter, only the link; does its process run? */
+    bool (*links)(const struct server_door *door, uint32_t from, uint32_t to);
+    bool (*runs)(const struct server_door *door, uint32_t node);
     /* Tell a client, unasked, more about a command that it sent (LOCK_EVENT_PUSH). */
     void (*push)(struct server_door *door, const struct server_ask *ask, struct lock_reply reply);
     /* A node refused a command because of the fault that makes it refuse. */

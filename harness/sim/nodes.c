@@ -82,6 +82,17 @@ static bool door_reaches(const struct server_door *door, uint32_t from, uint32_t
     return sim_peer_reaches(sim_behind(door), from, to);
 }
 
+static bool door_links(const struct server_door *door, uint32_t from, uint32_t to)
+{
+    ASSERT(from != to);
+    return sim_peer_links(sim_behind(door), from, to);
+}
+
+static bool door_runs(const struct server_door *door, uint32_t node)
+{
+    return sim_peer_runs(sim_behind(door), node);
+}
+
 static void door_push(struct server_door *door, const struct server_ask *ask,
                       struct lock_reply reply)
 {
@@ -103,6 +114,8 @@ void sim_service_init(struct sim *sim)
         .draw = door_draw,
         .send = door_send,
         .reaches = door_reaches,
+        .links = door_links,
+        .runs = door_runs,
         .push = door_push,
         .refused = door_refused,
     };

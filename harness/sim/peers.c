@@ -68,15 +68,20 @@ static uint64_t peer_cuts(const struct sim *sim, uint32_t from, uint32_t to,
     return cuts;
 }
 
-static bool peer_runs(const struct sim *sim, uint32_t node)
+bool sim_peer_runs(const struct sim *sim, uint32_t node)
 {
     return sim_node(sim, node)->up && sim_node(sim, node)->freezes == 0;
 }
 
+bool sim_peer_links(const struct sim *sim, uint32_t from, uint32_t to)
+{
+    return peer_cuts(sim, from, to, MODE_HOLD) == 0 && peer_cuts(sim, from, to, MODE_DROP) == 0 &&
+           peer_cuts(sim, from, to, MODE_REFUSE) == 0;
+}
+
 bool sim_peer_reaches(const struct sim *sim, uint32_t from, uint32_t to)
 {
-    return peer_runs(sim, from) && peer_runs(sim, to) && peer_cuts(sim, from, to, MODE_HOLD) == 0 &&
-           peer_cuts(sim, from, to, MODE_DROP) == 0 && peer_cuts(sim, from, to, MODE_REFUSE) == 0;
+    return sim_peer_runs(sim, from) && sim_peer_runs(sim, to) && sim_peer_links(sim, from, to);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */

@@ -119,6 +119,7 @@ static void sim_shape(struct sim *sim, const struct plan *plan)
         .pooler = scenario->pooler,
         .consensus = scenario->consensus,
         .ttl_ns = scenario->lock.ttl_ns,
+        .sentinels = scenario->sentinels,
         .disk_writes_max = plan_has(plan, FAULT_POWER_LOSS) ? SIM_WRITES_MAX : 0,
         .replica_writes_max = plan_has(plan, FAULT_FAILOVER) ? SIM_WRITES_MAX : 0,
     };

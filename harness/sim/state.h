@@ -458,7 +458,9 @@ uint32_t sim_node_promote(struct sim *sim, const struct server_turn *turn, int64
 
 void sim_peers_init(struct sim *sim);
 void sim_peer_send(struct sim *sim, const struct server_message *told);
-/* Would something that one tells the other get through now? */
+bool sim_peer_runs(const struct sim *sim, uint32_t node);
+/* Does the link between two let pass what one tells the other? Do their processes run as well? */
+bool sim_peer_links(const struct sim *sim, uint32_t from, uint32_t to);
 bool sim_peer_reaches(const struct sim *sim, uint32_t from, uint32_t to);
 void sim_peer_pop(struct sim *sim, uint32_t pair);
 /* A node went, came, or runs again: its links do what follows from it. */

@@ -362,8 +362,8 @@ static void service_start(void *state, const struct server_turn *turn, struct se
 }
 
 /* One of the nodes takes over: what it has the store has. */
-static uint32_t replica_promote(struct redis_service *service, const struct server_turn *turn,
-                                struct server_door *door)
+uint32_t redis_service_promote(struct redis_service *service, const struct server_turn *turn,
+                               struct server_door *door)
 {
     struct server_turn gone = {service->told, turn->fault, turn->cause};
     int64_t wall_ns = redis_wall_of(door, turn->node);
@@ -395,7 +395,7 @@ static uint32_t service_promote(void *state, const struct server_turn *turn, int
     uint32_t lost = 0;
     if (service->replica_count > 0) {
         return service->told == turn->node ? SERVER_NOT_PROMOTED
-                                           : replica_promote(service, turn, door);
+                                           : redis_service_promote(service, turn, door);
     }
     redis_model_replica_catch_up(model, door->true_ns - lag_ns);
     for (uint32_t i = 0; i < service->resource_count; i++) {

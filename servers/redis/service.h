@@ -1,8 +1,9 @@
 /*
- * service.h: all redis-servers of a run together, for the two files that are its service.
+ * service.h: all redis-servers of a run together, for the three files that are its service.
  *
  *     service.c    each node a store of its own: what happens to each key is told
  *     replicas.c   nodes that follow one of them (nodes.replicas), and WAIT
+ *     sentinel.c   what watches that one, and promotes another (nodes.sentinels)
  *
  * With replicas the nodes are one store: its keys are those of the node that was promoted last,
  * `told`, and are told as that node's. Others that still take themselves for a primary carry out
@@ -20,6 +21,7 @@ struct redis_member {
     uint32_t master;                /* whom it follows; itself: it is a primary */
     uint32_t online;                /* bit i: node i receives its writes */
     uint32_t linked;                /* 1: it has all that whom it follows had, and hears the rest */
+    int64_t unlinked_ns;            /* since when it does not any more; -1: it never did */
     uint64_t offset;                /* writes in its stream */
     uint64_t acked[LOCK_NODES_MAX]; /* ... that node i has said to have */
 };
@@ -38,7 +40,18 @@ struct redis_waiting {
     struct server_ask asks[REDIS_WAITING_MAX];
 };
 
+/* All sentinels: sentinel i is on node i's machine, and lives on without its process. */
+struct redis_sentinels {
+    uint64_t informed;                 /* bit i: sentinel i knows who the primary is now, `told` */
+    int64_t silent_ns[LOCK_NODES_MAX]; /* since when sentinel i does not hear it; -1: it does */
+    int64_t astray_ns[LOCK_NODES_MAX]; /* since when they see node j follow another; -1: not so */
+    int64_t elects_ns;                 /* when the one that wants to promote will do it; or never */
+    int64_t again_ns;                  /* not before this, because the last one found no replica */
+    uint32_t draws;
+};
+
 struct redis_service {
+    struct server_sentinels watch;
     const struct lock_dialect *dialect; /* constant data: the same in every copy */
     int64_t ttl_ns;
     uint32_t node_count;
@@ -53,6 +66,7 @@ struct redis_service {
     size_t written_at; /* struct redis_written: node * client_count + client */
     size_t waiting_at; /* struct redis_waiting: node * client_count + client */
     size_t kept_at;    /* struct redis_cell: what `told` held when it went down */
+    struct redis_sentinels sentinels;
     _Alignas(16) char models[];
 };
 
@@ -65,6 +79,10 @@ static inline struct redis_model *redis_of(const struct redis_service *service, 
 void redis_service_carry_out(struct redis_service *service, const struct server_ask *ask,
                              struct server_door *door);
 int64_t redis_wall_of(const struct server_door *door, uint32_t node);
+
+/* A replica takes over; gives how many keys are lost. */
+uint32_t redis_service_promote(struct redis_service *service, const struct server_turn *turn,
+                               struct server_door *door);
 
 /* ---- replicas.c: called only where there are any, but for the first two ---------------------- */
 
@@ -92,6 +110,23 @@ void redis_replicas_start(struct redis_service *service, uint32_t node);
 void redis_replicas_promote(struct redis_service *service, const struct server_turn *turn,
                             struct server_door *door);
 
+struct redis_member *redis_member_of(const struct redis_service *service, uint32_t node);
+bool redis_is_primary(const struct redis_service *service, uint32_t node);
+
+/* A node follows `told` from now on, and starts anew. */
+void redis_follow(struct redis_service *service, uint32_t node, struct server_door *door);
+
+/* ---- sentinel.c: called only where there are any, but for the first -------------------------- */
+
+uint32_t redis_sentinels_wakes(const struct server_shape *shape);
+void redis_sentinels_init(struct redis_service *service, const struct server_shape *shape);
+
+/* Who runs, or who reaches whom, may have changed. */
+void redis_sentinels_look(struct redis_service *service, struct server_door *door);
+
+/* `wake` counts from 0. */
+void redis_sentinels_wake(struct redis_service *service, uint32_t wake, struct server_door *door);
+
 /* What the store holds of a resource. */
 struct redis_cell *redis_told_cell(const struct redis_service *service, uint32_t resource);
 
@@ -99,6 +134,11 @@ struct redis_cell *redis_told_cell(const struct redis_service *service, uint32_t
 static inline bool redis_is_told(const struct redis_service *service, uint32_t node)
 {
     return service->replica_count == 0 || service->told == node;
+}
+
+static inline bool redis_is_watched(const struct redis_service *service)
+{
+    return service->watch.count > 0;
 }
 
 static inline bool redis_is_down(const struct redis_service *service, uint32_t node)
