@@ -40,6 +40,7 @@ struct server_process {
     bool exposed;      /* it listens beyond loopback */
     bool followed;     /* a server of its kind will take its place: it can be followed */
     bool follows;      /* ... that is this one: it listens to who is `at` */
+    struct server_sentinels sentinels; /* that watch it, or that this is one of */
     struct address at;
     const char *program;   /* NULL: launch->program, from the path */
     const char *directory; /* its own: it is there, and empty before the first start */
@@ -62,6 +63,7 @@ struct server_greeting {
     uint32_t node;         /* to whom */
     uint32_t port;         /* 0.. */
     uint16_t source_port;  /* where it comes from */
+    uint32_t source_ip;    /* ... in network order */
     const uint16_t *doors; /* of this port: where `from` finds `to`: from * node_count + to */
 };
 
@@ -187,6 +189,11 @@ struct server_launch {
 
     /* NULL: its nodes do not speak to each other. */
     const struct server_peers *peers;
+
+    /* How a sentinel is started, and how nodes and sentinels speak to each other: a node's port is
+     * 0, a sentinel's 1. NULL: there are none. */
+    const struct server_launch *sentinel;
+    const struct server_peers *sentinel_peers;
 
     /* Before each start: the files that it needs. */
     struct result (*prepare)(struct server_process *process, struct text *why);

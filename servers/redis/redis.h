@@ -9,4 +9,12 @@
 extern const struct server_model redis_service; /* service.c */
 extern const struct server_launch redis_launch; /* launch.c */
 
+/* sentinel.c: on node i's machine, going to others from 127.0.0.(first + i), as node i does. */
+enum { SENTINEL_SOURCE_FIRST = 2 };
+extern const struct server_launch redis_sentinel_launch;
+extern const struct server_peers redis_sentinel_peers;
+
+/* launch.c: does it answer? */
+bool redis_alive(struct server_process *process);
+
 #endif

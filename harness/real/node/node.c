@@ -115,6 +115,7 @@ static void node_show(struct node *node)
         .followed = node->options.followed,
         .follows = node->options.replica,
         .at = node->options.at,
+        .sentinels = node->options.sentinels,
         .program = node->options.server,
         .directory = node->directory,
         .log_path = node->log_path,
@@ -130,6 +131,12 @@ void node_moved(struct node *node)
     node->server.log_path = node->log_path;
 }
 
+const struct server_launch *node_launch(const struct node_options *options)
+{
+    const struct server_launch *launch = server_kind_at(options->kind)->launch;
+    return options->sentinel ? launch->sentinel : launch;
+}
+
 struct result node_init(struct node *node, const struct node_options *options, struct text *why)
 {
     memset(node, 0, sizeof *node);
@@ -139,12 +146,12 @@ struct result node_init(struct node *node, const struct node_options *options, s
         node->peer_fd[i] = -1;
     }
     node->server.talk_fd = -1;
-    node->launch = server_kind_at(options->kind)->launch;
+    node->launch = node_launch(options);
     ASSERT(node->launch != NULL);
     const char *data =
         options->data_directory != NULL ? options->data_directory : options->run_directory;
     int number = options->index + 1;
-    const char *suffix = options->replica ? "-replica" : "";
+    const char *suffix = options->replica ? "-replica" : options->sentinel ? "-sentinel" : "";
     int length =
         snprintf(node->directory, sizeof node->directory, "%s/node-%d%s", data, number, suffix);
     if (length < 0 || length > (int)sizeof node->directory - 16) {

@@ -39,6 +39,8 @@ struct node_options {
     bool followed;              /* its failover is planned: it can be followed */
     bool replica;               /* its folder and log are called so; it follows who is ... */
     struct address at;          /* ... here, if its kind's launch has a `replica` */
+    bool sentinel;              /* no node, but the sentinel beside it */
+    struct server_sentinels sentinels; /* that watch the nodes */
     bool track_fsync;           /* its power will be cut: preload the fsync shim */
     const char *run_directory;  /* absolute; for its log */
     const char *data_directory; /* for what is of no use after the run; NULL: the same */
@@ -65,6 +67,8 @@ struct node {
     char fsync_path[NODE_PATH_BYTES];
 };
 
+/* How what these options say is started. */
+const struct server_launch *node_launch(const struct node_options *options);
 MUST_USE struct result node_init(struct node *node, const struct node_options *options,
                                  struct text *why);
 /* For the files of node.h: an error with errno's sentence. */

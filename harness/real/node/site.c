@@ -105,7 +105,7 @@ struct result site_init(struct site *site, const struct node_options *options,
     site->place = place != NULL ? *place : (struct site_place){&site_child, NULL};
     site->hand = site->place.hand;
     site->options = *options;
-    site->launch = server_kind_at(options->kind)->launch;
+    site->launch = node_launch(options);
     site->server.talk_fd = -1;
     TRY(site->hand->init(site, why));
     site->server.index = (uint32_t)options->index;

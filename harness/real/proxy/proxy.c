@@ -283,6 +283,7 @@ struct result proxy_start(uv_loop_t *loop, const struct proxy_options *options,
     proxy->options = *options;
     const struct server_kind *kind = server_kind_at(options->kind);
     proxy->peers = between ? kind->launch->peers : NULL;
+    proxy->peers = options->peers != NULL ? options->peers : proxy->peers;
     proxy->wire = between ? &wire_between : kind->wire;
     ASSERT(proxy->wire != NULL);
     proxy->doors = doors;

@@ -82,6 +82,7 @@ struct proxy_options {
     /* ... which listen to each other there: port * node_count + node; kept. client_count is then
      * nodes times ports: sender i speaks to the others' port i / node_count. */
     const uint16_t *peer_ports;
+    const struct server_peers *peers; /* how they speak; NULL: as the kind's launch says */
     struct proxy_callbacks callbacks;
     uint64_t seed; /* for jitter */
 };

@@ -44,13 +44,13 @@ static void between_move(struct proxy_connection *connection, struct proxy_link 
     link->connected++;
 }
 
-/* Where whoever connected did so from; 0 where nobody can tell any more. */
-static uint16_t source_port(int fd)
+/* Where whoever connected did so from; zeros where nobody can tell any more. */
+static struct sockaddr_in source_of(int fd)
 {
     struct sockaddr_in from = {.sin_port = 0};
     socklen_t bytes = sizeof from;
     bool known = getpeername(fd, (struct sockaddr *)&from, &bytes) == 0;
-    return known ? ntohs(from.sin_port) : 0;
+    return known ? from : (struct sockaddr_in){.sin_port = 0};
 }
 
 enum wire_cut between_greeted(struct proxy_connection *connection)
@@ -65,10 +65,12 @@ enum wire_cut between_greeted(struct proxy_connection *connection)
     uint32_t nodes = (uint32_t)proxy->options.node_count;
     uint32_t port = (uint32_t)link->client / nodes;
     uint32_t from = proxy->peers->one_door ? SERVER_PEER_NOBODY : (uint32_t)link->client % nodes;
+    struct sockaddr_in source = source_of(connection->client_fd);
     struct server_greeting greeting = {.node_count = nodes,
                                        .node = (uint32_t)link->node,
                                        .port = port,
-                                       .source_port = source_port(connection->client_fd),
+                                       .source_port = ntohs(source.sin_port),
+                                       .source_ip = source.sin_addr.s_addr,
                                        .doors = proxy_doors(proxy, port)};
     enum wire_cut status = proxy->peers->greeting(&greeting, pipe->data + pipe->parsed,
                                                   pipe->end - pipe->parsed, &from);

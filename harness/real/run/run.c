@@ -293,6 +293,7 @@ static struct result run_prepare(struct run *run, struct text *why)
     TRY(run_cluster_borrow(run, why));
     TRY(run_replicas_start(run, why));
     TRY(run_follow_start(run, why));
+    TRY(run_sentinels_start(run, why));
     run->prepared_ns = loop_now_ns();
     schedule_init(&run->schedule, run->plan);
     TRY(run_loading_start(run, why));
@@ -422,6 +423,7 @@ static void run_end(struct run *run)
     run_trace_end(run);
     run_clients_end(run);
     run_cluster_finish(run);
+    run_sentinels_end(run);
     run_nodes_end(run);
     run_replicas_end(run);
     run_cluster_close(run);

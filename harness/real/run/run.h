@@ -13,6 +13,7 @@
  *     run_server.c  what servers the nodes run
  *     run_replica.c replicas that lag, for failovers
  *     run_follow.c  nodes that follow one of them
+ *     run_sentinel.c  what promotes one of them by itself
  *     run_loading.c stands for a server that answers all alike
  *     run_late.c    how late we are, and others
  *     run_trace.c   what an adapter said and its library sent, as a log
@@ -136,6 +137,13 @@ struct run_node {
     struct run_waiter waiter;
 };
 
+/* What stands beside a node and watches the primary, and how we hear of what it does: a connection
+ * of ours to the node that it ends when it tells the node to follow or to serve. */
+struct run_sentinel {
+    struct site site; /* zeros: there is none beside this node */
+    struct admin ear;
+};
+
 /* What a fault did so far. */
 struct run_fault {
     bool shown;                          /* its effect was recorded */
@@ -187,6 +195,7 @@ struct run {
     struct run_bare *bares;
     struct loop_watch agent_watches[LOCK_NODES_MAX];
     struct run_replica *replicas[LOCK_NODES_MAX]; /* NULL where no failover is planned */
+    struct run_sentinel sentinels[LOCK_NODES_MAX];
     int32_t told;                    /* with nodes.replicas: whose keys are the store's, ... */
     int32_t before_told;             /* ... and whose were before it */
     int32_t follows[LOCK_NODES_MAX]; /* whom each node was told to follow; itself */
@@ -324,6 +333,7 @@ void run_node_needs(const struct run *run, int32_t index, struct node_options *o
 void run_node_down(struct run *run, uint32_t k, int32_t node);
 void run_node_restart(struct run *run, uint32_t k, int32_t node);
 void run_node_fail_over(struct run *run, uint32_t k, int32_t node);
+void run_node_promoted(struct run *run, int32_t node); /* by itself */
 void run_node_freeze(struct run *run, uint32_t k, int32_t node);
 void run_node_thaw(struct run *run, uint32_t k, int32_t node);
 void run_nodes_look(struct run *run); /* at those that start; reports those that died */
@@ -373,10 +383,28 @@ MUST_USE struct result run_follow_start(struct run *run, struct text *why);
 void run_follow_look(struct run *run);
 /* A node is up again and no client has reached it yet. */
 void run_follow_back(struct run *run, int32_t node);
+void run_follow_tell(struct run *run, int32_t node, int32_t master);
+/* One that is not told to be takes itself for a primary: what is set there is lost. */
+bool run_follow_is_aside(const struct run *run, int32_t node);
+/* It was told by others to serve. */
+void run_follow_promoted_itself(struct run *run, int32_t node);
 /* It takes over; false: nothing was to be done. Once it is watched, what the one before it had is
  * lost: back->lost keys are in neither. */
 bool run_follow_promote(struct run *run, int32_t node);
 void run_follow_promoted(struct run *run, struct keys_return *back);
+
+/* ---- run_sentinel.c ---- */
+/* Whether sentinels promote one of those that follow. */
+bool run_is_watched(const struct run *run);
+/* Their ports, before there are proxies; and they themselves, when all nodes are in step. */
+MUST_USE struct result run_sentinels_init(struct run *run, struct text *why);
+MUST_USE struct result run_sentinels_start(struct run *run, struct text *why);
+/* Has one told a node to serve, or to follow another? Before a command goes to any, too. */
+void run_sentinels_look(struct run *run);
+/* A node's process is gone; it is up again as what it was, and no client has reached it yet. */
+void run_sentinels_gone(struct run *run, int32_t node);
+void run_sentinels_back(struct run *run, int32_t node);
+void run_sentinels_end(struct run *run);
 
 /* ---- run_loading.c: a node that answers all alike ---- */
 /* Whether the fault's error is said by what stands in for the node. */

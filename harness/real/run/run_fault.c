@@ -317,6 +317,7 @@ static struct proxy_answer run_command(struct run *run, const struct proxy_messa
 struct proxy_answer run_arrival(void *data, const struct proxy_message *message)
 {
     struct run *run = data;
+    run_sentinels_look(run);
     struct proxy_answer answer = run_command(run, message, TRIGGER_ARRIVAL);
     if (answer.action == PROXY_PASS && run->adapter != NULL) {
         answer = adapter_arrival(run->adapter, message);

@@ -37,17 +37,17 @@ static bool follow_order(struct run *run, int32_t node, const char *const *words
     return true;
 }
 
-static void follow_told(struct run *run, int32_t node)
+void run_follow_tell(struct run *run, int32_t node, int32_t master)
 {
     char ip_memory[16];
     char port[16];
     struct text ip = text_over(ip_memory, sizeof ip_memory);
     const uint16_t *found = run->nodes[node].site.node.server.peers;
-    ASSERT(node != run->told);
+    ASSERT(node != master);
     address_print_ip(address_local(0), &ip);
-    (void)snprintf(port, sizeof port, "%u", found[run->told]);
+    (void)snprintf(port, sizeof port, "%u", found[master]);
     if (follow_order(run, node, (const char *[]){"REPLICAOF", ip.data, port, NULL})) {
-        run->follows[node] = run->told;
+        run->follows[node] = master;
     }
 }
 
@@ -68,7 +68,7 @@ struct result run_follow_start(struct run *run, struct text *why)
 {
     int64_t deadline_ns = loop_now_ns() + RUN_START_SECONDS * NS_PER_S;
     for (int32_t i = 1; run_follows(run) && i < run->node_count; i++) {
-        follow_told(run, i);
+        run_follow_tell(run, i, run->told);
     }
     for (int32_t i = 1; run_follows(run) && i < run->node_count && !run->over;) {
         if (follow_in_step(run, i)) {
@@ -110,33 +110,47 @@ static bool follow_can(const struct run *run, int32_t node)
 
 void run_follow_look(struct run *run)
 {
-    for (int32_t i = 0; run_follows(run) && i < run->node_count && !run->over; i++) {
+    bool by_hand = run_follows(run) && !run_is_watched(run);
+    for (int32_t i = 0; by_hand && i < run->node_count && !run->over; i++) {
         if (i != run->told && run->follows[i] != run->told && follow_can(run, i) &&
             follow_can(run, run->told) && !follow_cut(run, i, run->told)) {
             struct keys_return gone = {.node = i, .fault = HISTORY_NO_FAULT};
             keys_gone(run->keys, &gone, false);
-            follow_told(run, i);
+            run_follow_tell(run, i, run->told);
         }
     }
 }
 
 void run_follow_back(struct run *run, int32_t node)
 {
-    if (run_follows(run) && node != run->told) {
-        follow_told(run, node);
+    if (run_is_watched(run)) {
+        run_sentinels_back(run, node);
+    } else if (run_follows(run) && node != run->told) {
+        run_follow_tell(run, node, run->told);
     }
 }
 
+bool run_follow_is_aside(const struct run *run, int32_t node)
+{
+    return run_is_watched(run) && node != run->told && run->follows[node] == node;
+}
+
 /* ---- failover ------------------------------------------------------------------------------- */
+
+void run_follow_promoted_itself(struct run *run, int32_t node)
+{
+    ASSERT(node != run->told);
+    run->follows[node] = node;
+    run->before_told = run->told;
+    run->told = node;
+}
 
 bool run_follow_promote(struct run *run, int32_t node)
 {
     if (node == run->told || !follow_can(run, node)) {
         return false;
     }
-    run->follows[node] = node;
-    run->before_told = run->told;
-    run->told = node;
+    run_follow_promoted_itself(run, node);
     /* As Sentinel does it: whoever is connected finds out that all is different now. */
     static const char *const kill[] = {"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL};
     return follow_order(run, node, (const char *[]){"REPLICAOF", "NO", "ONE", NULL}) &&

@@ -49,6 +49,7 @@ struct result run_nodes_start(struct run *run, struct text *why)
             .pooler = run->plan->scenario.pooler,
             .consensus = run->plan->scenario.consensus,
             .ttl_ns = run->plan->scenario.lock.ttl_ns,
+            .sentinels = run->plan->scenario.sentinels,
             .run_directory = run->guard.run_directory,
             .data_directory = run->guard.state_directory,
             .server =
@@ -67,7 +68,7 @@ struct result run_nodes_start(struct run *run, struct text *why)
             TRY(site_start(&target->site, why));
         }
     }
-    return RESULT_OK;
+    return run_sentinels_init(run, why);
 }
 
 int64_t run_start_seconds(const struct run *run)
@@ -132,6 +133,9 @@ static struct keys_return run_node_return(const struct run *run, int32_t node)
 /* What the fault did is known now: how many keys were there when it struck and are not any more. */
 static void run_node_show_loss(struct run *run, const struct keys_return *back)
 {
+    if (back->fault == HISTORY_NO_FAULT) {
+        return; /* sentinels did it */
+    }
     struct run_sight sight = {
         .f = HISTORY_FAULT_EFFECT,
         .client = HISTORY_NOBODY,
@@ -155,6 +159,7 @@ static void run_node_leave(struct run *run, int32_t node)
     struct keys_return gone = run_node_return(run, node);
     bool forgets = run_node_forgets(run) && gone.cause != CAUSE_FAILOVER && !run_follows(run);
     keys_gone(run->keys, &gone, forgets);
+    run_sentinels_gone(run, node);
     /* A store with replicas has lost nothing before one of them takes over, or it is back. */
     if (forgets || (run_follows(run) && gone.cause != CAUSE_FAILOVER)) {
         run_node_show_loss(run, &gone);
@@ -175,12 +180,16 @@ static void run_node_back(struct run *run, int32_t node)
     if (run_follows(run) && failover && run_is_told(run, node)) {
         keys_handed_on(run->keys, run->before_told, node);
     }
-    if (run_is_told(run, node)) {
+    bool aside = run_follow_is_aside(run, node);
+    if (run_is_told(run, node) || aside) {
         struct result watched = keys_watch_again(run->keys, &back, &text);
         if (result_failed(watched)) {
             run_fail(run, watched, text.data);
             return;
         }
+    }
+    if (aside) {
+        keys_deposed(run->keys, &back);
     }
     if (run_follows(run) && failover && run_is_told(run, node)) {
         run_follow_promoted(run, &back);
@@ -215,7 +224,8 @@ static void run_node_unheard(struct run *run, int32_t node)
 
 void run_nodes_look(struct run *run)
 {
-    bool starting = false;
+    bool starting = run_is_watched(run); /* then what they do is looked for as often */
+    run_sentinels_look(run);
     for (int32_t i = 0; i < run->node_count && !run->over; i++) {
         struct run_node *target = &run->nodes[i];
         char memory[WHY_BYTES];
@@ -316,6 +326,20 @@ void run_node_fail_over(struct run *run, uint32_t k, int32_t node)
     target->site.state = NODE_STARTING; /* for run_nodes_look */
     run_node_leave(run, node);
     loop_alarm_set(&run->nodes_alarm, now_ns + RUN_NODE_POLL_US * NS_PER_US);
+}
+
+/* Sentinels told it to serve: the same, but that its clients are gone already. */
+void run_node_promoted(struct run *run, int32_t node)
+{
+    struct run_node *target = &run->nodes[node];
+    run_follow_promoted_itself(run, node);
+    target->down_fault = HISTORY_NO_FAULT;
+    target->down_ns = loop_now_ns();
+    target->down_since_ns = 0;
+    target->down_cause = CAUSE_FAILOVER;
+    target->site.state = NODE_STARTING; /* for run_nodes_look */
+    run_node_leave(run, node);
+    loop_alarm_set(&run->nodes_alarm, loop_now_ns());
 }
 
 /* ---- frozen --------------------------------------------------------------------------------- */

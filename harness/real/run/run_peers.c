@@ -8,9 +8,15 @@ bool run_talks(const struct run *run)
     return kind->launch->peers != NULL && !nobody_follows;
 }
 
+static const struct server_peers *run_peers_of(const struct run *run)
+{
+    const struct server_launch *launch = run->nodes[0].site.launch;
+    return run_is_watched(run) ? launch->sentinel_peers : launch->peers;
+}
+
 static uint32_t run_peer_ports(const struct run *run)
 {
-    const struct server_peers *peers = run->nodes[0].site.launch->peers;
+    const struct server_peers *peers = run_peers_of(run);
     return peers->ports > 0 ? peers->ports : 1;
 }
 
@@ -31,6 +37,7 @@ static struct result run_peers_tell(struct run *run, int32_t node, struct text *
         }
     }
     run->nodes[node].site.node.server.peers = found;
+    run->sentinels[node].site.node.server.peers = found;
     return RESULT_OK;
 }
 
@@ -47,13 +54,16 @@ struct result run_peers_start(struct run *run, struct text *why)
         return result_error(ERROR_LIMIT);
     }
     for (size_t i = 0; i < ports * nodes; i++) {
-        run->peer_ports[i] = run->nodes[i % nodes].site.node.peer_port[i / nodes];
+        run->peer_ports[i] = run_is_watched(run) && i >= nodes
+                                 ? run->sentinels[i % nodes].site.address.port
+                                 : run->nodes[i % nodes].site.node.peer_port[i / nodes];
     }
     struct proxy_options options = {
         .client_count = (int32_t)(ports * nodes),
         .node_count = run->node_count,
         .kind = run->plan->scenario.node_kind,
         .peer_ports = run->peer_ports,
+        .peers = run_peers_of(run),
         .seed = run->plan->seed,
     };
     TRY(proxy_start(&run->loop, &options, &run->between, why));

@@ -47,6 +47,17 @@ static struct result redis_prepare(struct server_process *process, struct text *
     return RESULT_OK;
 }
 
+/* With sentinels: all find it by its one door, and it goes to others from an address of its own. */
+static void watched_words(const struct server_process *process, struct server_words *words)
+{
+    server_word(words, "--replica-announce-ip");
+    server_word(words, "127.0.0.1");
+    server_word(words, "--replica-announce-port");
+    server_word(words, "%u", process->peers[process->index]);
+    server_word(words, "--bind-source-addr");
+    server_word(words, "127.0.0.%u", SENTINEL_SOURCE_FIRST + process->index);
+}
+
 static void redis_start_words(const struct server_process *process, struct server_words *words)
 {
     char ip_memory[16];
@@ -74,6 +85,9 @@ static void redis_start_words(const struct server_process *process, struct serve
         server_word(words, "%s", pairs[i][0]);
         server_word(words, "%s", pairs[i][1]);
     }
+    if (process->sentinels.count > 0) {
+        watched_words(process, words);
+    }
 }
 
 /* Redis 6.0 does not know an option of ours, and says so in its log. */
@@ -91,7 +105,7 @@ static uint8_t redis_differs(const struct server_process *process)
     return old ? 1 : 0;
 }
 
-static bool redis_alive(struct server_process *process)
+bool redis_alive(struct server_process *process)
 {
     struct admin admin = {process->talk_fd, process->talk_awaited};
     bool alive = admin_look(&admin, process->address);
@@ -194,6 +208,8 @@ const struct server_launch redis_launch = {
     .password = true,
     .orders = true,
     .peers = &redis_peers,
+    .sentinel = &redis_sentinel_launch,
+    .sentinel_peers = &redis_sentinel_peers,
     .prepare = redis_prepare,
     .words = redis_start_words,
     .differs = redis_differs,
