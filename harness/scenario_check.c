@@ -379,8 +379,9 @@ static void sentinels_check(struct problems *problems, const struct document *co
         return;
     }
     if (scenario->lock.replica_count == 0) {
-        problem_say(problems, at, "sentinels promote replicas, and here are none: say \"replicas: "
-                                  "2\" as well (of redis servers)");
+        problem_say(problems, at,
+                    "sentinels promote replicas, and here are none: say \"replicas: "
+                    "2\" as well (of redis servers)");
     } else if (sentinels->count > (uint32_t)scenario->node_count) {
         problem_say(problems, at, "each of the %u sentinels is beside a node; here are %d",
                     sentinels->count, scenario->node_count);

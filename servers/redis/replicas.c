@@ -42,13 +42,6 @@ uint32_t redis_replicas_wakes(const struct server_shape *shape)
     return shape->replica_count > 0 ? (uint32_t)pairs_of(shape) + redis_sentinels_wakes(shape) : 0;
 }
 
-struct redis_member *redis_member_of(const struct redis_service *service, uint32_t node)
-{
-    ASSERT(node < service->node_count);
-    void *members = (char *)(uintptr_t)service->models + service->members_at;
-    return (struct redis_member *)members + node;
-}
-
 static uint32_t pair_of(const struct redis_service *service, uint32_t node, uint32_t client)
 {
     ASSERT(client < service->client_count);
@@ -77,9 +70,9 @@ void redis_replicas_init(struct redis_service *service, const struct server_shap
     service->fault = HISTORY_NO_FAULT;
     memset(service->models + service->members_at, 0, redis_replicas_bytes(shape));
     redis_sentinels_init(service, shape);
-    redis_member_of(service, 0)->online = (1u << service->node_count) - 2;
+    member_of(service, 0)->online = (1u << service->node_count) - 2;
     for (uint32_t node = 1; node < service->node_count; node++) {
-        redis_member_of(service, node)->linked = 1;
+        member_of(service, node)->linked = 1;
         redis_model_follow(redis_of(service, node), true);
     }
 }
@@ -96,11 +89,6 @@ struct redis_cell *redis_told_cell(const struct redis_service *service, uint32_t
 }
 
 /* ---- the stream ------------------------------------------------------------------------------ */
-
-bool redis_is_primary(const struct redis_service *service, uint32_t node)
-{
-    return redis_member_of(service, node)->master == node;
-}
 
 static void tell(uint32_t from, uint32_t to, enum replica_words words, uint64_t number,
                  struct server_door *door)
@@ -144,7 +132,7 @@ static struct redis_cell cell_told(const struct server_message *message)
 static void feed(const struct redis_service *service, uint32_t node, uint32_t resource,
                  struct server_door *door)
 {
-    struct redis_member *member = redis_member_of(service, node);
+    struct redis_member *member = member_of(service, node);
     member->offset++;
     for (uint32_t i = 0; i < service->node_count; i++) {
         if ((member->online >> i & 1) != 0) {
@@ -158,7 +146,7 @@ static void feed(const struct redis_service *service, uint32_t node, uint32_t re
 void redis_replicate(struct redis_service *service, uint32_t node, uint32_t resource,
                      struct server_door *door)
 {
-    if (redis_is_primary(service, node)) { /* else whom it follows will say so, too */
+    if (is_primary(service, node)) { /* else whom it follows will say so, too */
         feed(service, node, resource, door);
     }
 }
@@ -166,7 +154,7 @@ void redis_replicate(struct redis_service *service, uint32_t node, uint32_t reso
 static void begin_stream(const struct redis_service *service, uint32_t node, uint32_t replica,
                          struct server_door *door)
 {
-    struct redis_member *member = redis_member_of(service, node);
+    struct redis_member *member = member_of(service, node);
     member->online |= 1u << replica;
     member->acked[replica] = 0;
     tell(node, replica, REDIS_BEGINS, 0, door);
@@ -183,7 +171,7 @@ static void note_written(const struct redis_service *service, const struct serve
 {
     if (ask->connection != SERVER_CONNECTION_GONE) {
         *written_of(service, ask) =
-            (struct redis_written){redis_member_of(service, ask->node)->offset, ask->connection};
+            (struct redis_written){member_of(service, ask->node)->offset, ask->connection};
     }
 }
 
@@ -244,7 +232,7 @@ static void waiting_end(struct redis_service *service, uint32_t pair, struct loc
 static void ask_how_far(const struct redis_service *service, uint32_t node,
                         struct server_door *door)
 {
-    struct redis_member *member = redis_member_of(service, node);
+    struct redis_member *member = member_of(service, node);
     member->offset++;
     for (uint32_t i = 0; i < service->node_count; i++) {
         if ((member->online >> i & 1) != 0) {
@@ -256,14 +244,14 @@ static void ask_how_far(const struct redis_service *service, uint32_t node,
 static void wait_asked(struct redis_service *service, const struct server_ask *ask,
                        struct server_door *door)
 {
-    struct redis_member *member = redis_member_of(service, ask->node);
+    struct redis_member *member = member_of(service, ask->node);
     struct redis_waiting *waiting = waiting_at(service, pair_of(service, ask->node, ask->client));
     const struct redis_written *written = written_of(service, ask);
     uint64_t offset = written->connection == ask->connection ? written->offset : 0;
     uint32_t count = replicas_with(member, offset);
     note_written(service, ask);
-    if (!redis_is_primary(service, ask->node) || count >= (uint64_t)ask->command.number) {
-        bool may = redis_is_primary(service, ask->node); /* "cannot be used with replica instances" */
+    if (!is_primary(service, ask->node) || count >= (uint64_t)ask->command.number) {
+        bool may = is_primary(service, ask->node); /* "cannot be used with replica instances" */
         struct lock_reply reply = {.type = may ? LOCK_REPLY_NUMBER : LOCK_REPLY_ERROR,
                                    .number = may ? count : 0};
         door->answer(door, ask, reply, SERVER_NO_EVENT);
@@ -307,7 +295,7 @@ void redis_replicas_wake(struct redis_service *service, uint32_t wake, struct se
         return;
     }
     const struct redis_waiting *waiting = waiting_at(service, pair);
-    const struct redis_member *member = redis_member_of(service, pair / service->client_count);
+    const struct redis_member *member = member_of(service, pair / service->client_count);
     ASSERT(waiting->count > 0);
     struct lock_reply reply = {.type = LOCK_REPLY_NUMBER,
                                .number = replicas_with(member, waiting->offset)};
@@ -324,7 +312,7 @@ void redis_replicas_bent(struct redis_service *service, uint32_t node, struct se
 static void acked(struct redis_service *service, const struct server_message *message,
                   struct server_door *door)
 {
-    struct redis_member *member = redis_member_of(service, message->to);
+    struct redis_member *member = member_of(service, message->to);
     member->acked[message->from] = (uint64_t)message->number[0];
     for (uint32_t client = 0; client < service->client_count; client++) {
         uint32_t pair = pair_of(service, message->to, client);
@@ -344,8 +332,8 @@ static void begin_streams(const struct redis_service *service, uint32_t node,
                           struct server_door *door)
 {
     for (uint32_t i = 0; i < service->node_count; i++) {
-        if (i != node && redis_member_of(service, i)->master == node) {
-            redis_member_of(service, node)->online &= ~(1u << i);
+        if (i != node && member_of(service, i)->master == node) {
+            member_of(service, node)->online &= ~(1u << i);
             tell(i, node, REDIS_ASKS, 0, door);
         }
     }
@@ -355,7 +343,7 @@ static void begin_streams(const struct redis_service *service, uint32_t node,
 static void heard_stream(struct redis_service *service, const struct server_message *message,
                          struct server_door *door)
 {
-    struct redis_member *member = redis_member_of(service, message->to);
+    struct redis_member *member = member_of(service, message->to);
     struct redis_model *model = redis_of(service, message->to);
     uint32_t words = message->kind & CELL_WORDS;
     struct redis_cell cell = cell_told(message);
@@ -386,8 +374,8 @@ void redis_replicas_hear(void *state, const struct server_message *message,
 {
     struct redis_service *service = state;
     uint32_t words = message->kind & CELL_WORDS;
-    bool follows = redis_member_of(service, message->from)->master == message->to;
-    bool serves = redis_is_primary(service, message->to) || redis_member_of(service, message->to)->linked != 0;
+    bool follows = member_of(service, message->from)->master == message->to;
+    bool serves = is_primary(service, message->to) || member_of(service, message->to)->linked != 0;
     if (words == REDIS_ASKS && follows) {
         if (!serves) { /* "-NOMASTERLINK": it begins when it is in step itself */
             return;
@@ -395,15 +383,9 @@ void redis_replicas_hear(void *state, const struct server_message *message,
         begin_stream(service, message->to, message->from, door);
     } else if (words == REDIS_SO_FAR && follows) {
         acked(service, message, door);
-    } else if (redis_member_of(service, message->to)->master == message->from) {
+    } else if (member_of(service, message->to)->master == message->from) {
         heard_stream(service, message, door);
     }
-}
-
-static void member_unlink(struct redis_member *member, const struct server_door *door)
-{
-    member->unlinked_ns = member->linked != 0 ? door->true_ns : member->unlinked_ns;
-    member->linked = 0;
 }
 
 void redis_replicas_link(void *state, uint32_t a, uint32_t b, bool up, struct server_door *door)
@@ -412,14 +394,14 @@ void redis_replicas_link(void *state, uint32_t a, uint32_t b, bool up, struct se
     for (int turn = 0; turn < 2; turn++) {
         uint32_t replica = turn == 0 ? a : b;
         uint32_t master = turn == 0 ? b : a;
-        if (redis_member_of(service, replica)->master != master) {
+        if (member_of(service, replica)->master != master) {
             continue;
         }
         if (up) {
             tell(replica, master, REDIS_ASKS, 0, door);
         } else {
-            redis_member_of(service, master)->online &= ~(1u << replica);
-            member_unlink(redis_member_of(service, replica), door);
+            member_of(service, master)->online &= ~(1u << replica);
+            member_unlink(member_of(service, replica), door->true_ns);
         }
     }
 }
@@ -443,10 +425,10 @@ static void waiting_forget(struct redis_service *service, uint32_t node,
 
 void redis_follow(struct redis_service *service, uint32_t node, struct server_door *door)
 {
-    struct redis_member *member = redis_member_of(service, node);
-    redis_member_of(service, member->master)->online &= ~(1u << node);
+    struct redis_member *member = member_of(service, node);
+    member_of(service, member->master)->online &= ~(1u << node);
     member->online = 0;
-    member_unlink(member, door);
+    member_unlink(member, door->true_ns);
     member->master = service->told;
     redis_model_follow(redis_of(service, node), true);
     /* "UNBLOCKED force unblock from blocking operation, instance state changed (master ->
@@ -463,7 +445,7 @@ void redis_replicas_reach(void *state, struct server_door *door)
         return;
     }
     for (uint32_t i = 0; service->replica_count > 0 && i < service->node_count; i++) {
-        bool told = redis_member_of(service, i)->master == service->told;
+        bool told = member_of(service, i)->master == service->told;
         if (!told && door->reaches(door, i, service->told) &&
             door->reaches(door, service->told, i)) {
             redis_follow(service, i, door);
@@ -481,17 +463,17 @@ void redis_replicas_stop(struct redis_service *service, uint32_t node, struct se
         }
     }
     waiting_forget(service, node, NULL, door);
-    redis_member_of(service, node)->online = 0;
-    redis_member_of(service, node)->linked = 0;
-    redis_member_of(service, node)->unlinked_ns = -1;
-    redis_member_of(service, node)->offset = 0;
+    member_of(service, node)->online = 0;
+    member_of(service, node)->linked = 0;
+    member_of(service, node)->unlinked_ns = -1;
+    member_of(service, node)->offset = 0;
     service->down |= UINT64_C(1) << node;
 }
 
 void redis_replicas_start(struct redis_service *service, uint32_t node)
 {
     service->down &= ~(UINT64_C(1) << node);
-    struct redis_member *member = redis_member_of(service, node);
+    struct redis_member *member = member_of(service, node);
     if (!redis_is_watched(service)) { /* it is started as what it is to be now, else as it was */
         member->master = service->told;
     }
@@ -501,9 +483,9 @@ void redis_replicas_start(struct redis_service *service, uint32_t node)
 void redis_replicas_promote(struct redis_service *service, const struct server_turn *turn,
                             struct server_door *door)
 {
-    struct redis_member *member = redis_member_of(service, turn->node);
-    if (!redis_is_primary(service, turn->node)) { /* else it is what it is told to be */
-        redis_member_of(service, member->master)->online &= ~(1u << turn->node);
+    struct redis_member *member = member_of(service, turn->node);
+    if (!is_primary(service, turn->node)) { /* else it is what it is told to be */
+        member_of(service, member->master)->online &= ~(1u << turn->node);
         member->master = turn->node;
         member->online = 0;
         redis_model_follow(redis_of(service, turn->node), false);

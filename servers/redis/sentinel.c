@@ -12,7 +12,7 @@
  * how long it takes: until then all must hold still.
  */
 enum {
-    ELECTION_MS_MIN = 300, /* from ODOWN to REPLICAOF NO ONE: questions go out each second, and */
+    ELECTION_MS_MIN = 300,  /* from ODOWN to REPLICAOF NO ONE: questions go out each second, and */
     ELECTION_MS_MAX = 1500, /* who wants to be voted for waits up to one (measured: 0.6 to 1.8) */
     CONVERT_MS = 10000,     /* a primary that is none any more says so in two INFOs */
 };
@@ -39,8 +39,8 @@ void redis_sentinels_init(struct redis_service *service, const struct server_sha
 {
     struct redis_sentinels *all = &service->sentinels;
     service->watch = shape->sentinels;
-    service->watch.quorum = service->watch.quorum > 0 ? service->watch.quorum
-                                                      : lock_quorum(service->watch.count);
+    service->watch.quorum =
+        service->watch.quorum > 0 ? service->watch.quorum : lock_quorum(service->watch.count);
     ASSERT(service->watch.count <= LOCK_NODES_MAX);
     *all = (struct redis_sentinels){.informed = UINT64_MAX, .elects_ns = TIME_NEVER};
     for (uint32_t i = 0; i < LOCK_NODES_MAX; i++) {
@@ -137,11 +137,11 @@ static uint32_t leader_draw(struct redis_service *service, struct server_door *d
 static bool replica_is_fit(const struct redis_service *service, uint32_t leader, uint32_t node,
                            const struct server_door *door)
 {
-    const struct redis_member *member = redis_member_of(service, node);
+    const struct redis_member *member = member_of(service, node);
     int64_t down_ns = door->true_ns - service->sentinels.silent_ns[leader];
     bool fresh = member->linked != 0 || member->unlinked_ns < 0 ||
                  door->true_ns - member->unlinked_ns <= down_ns + 10 * service->watch.down_after_ns;
-    return node != service->told && !redis_is_primary(service, node) && fresh &&
+    return node != service->told && !is_primary(service, node) && fresh &&
            hears(leader, node, door);
 }
 
@@ -153,7 +153,7 @@ static uint32_t replica_choose(struct redis_service *service, uint32_t leader,
     uint32_t count = 0;
     uint64_t most = 0;
     for (uint32_t i = 0; i < service->node_count; i++) {
-        uint64_t offset = redis_member_of(service, i)->offset;
+        uint64_t offset = member_of(service, i)->offset;
         if (!replica_is_fit(service, leader, i, door) || (count > 0 && offset < most)) {
             continue;
         }
@@ -180,7 +180,7 @@ static void promote(struct redis_service *service, uint32_t leader, uint32_t nod
     }
     (void)redis_service_promote(service, &turn, door);
     for (uint32_t i = 0; i < service->node_count; i++) {
-        bool replica = i != node && !redis_is_primary(service, i);
+        bool replica = i != node && !is_primary(service, i);
         if (replica && hears(leader, i, door)) { /* the others when they are heard */
             redis_follow(service, i, door);
         }
@@ -251,13 +251,13 @@ static bool is_heard(const struct redis_service *service, uint32_t node,
 static void look_at_node(struct redis_service *service, uint32_t node, struct server_door *door)
 {
     int64_t *since_ns = &service->sentinels.astray_ns[node];
-    bool astray = redis_member_of(service, node)->master != service->told;
+    bool astray = member_of(service, node)->master != service->told;
     if (!astray || !is_heard(service, node, door)) {
         *since_ns = -1;
         arm(service, wake_astray(service, node), TIME_NEVER, door);
     } else if (*since_ns < 0) {
-        int64_t wait_ns = redis_is_primary(service, node) ? CONVERT_MS * NS_PER_MS
-                                                          : service->watch.failover_timeout_ns;
+        int64_t wait_ns =
+            is_primary(service, node) ? CONVERT_MS * NS_PER_MS : service->watch.failover_timeout_ns;
         *since_ns = door->true_ns;
         arm(service, wake_astray(service, node), door->true_ns + wait_ns, door);
     }

@@ -75,6 +75,23 @@ static inline struct redis_model *redis_of(const struct redis_service *service, 
     return (struct redis_model *)(void *)(uintptr_t)(service->models + node * service->stride);
 }
 
+static inline struct redis_member *member_of(const struct redis_service *service, uint32_t node)
+{
+    void *members = (char *)(uintptr_t)service->models + service->members_at;
+    return (struct redis_member *)members + node;
+}
+
+static inline bool is_primary(const struct redis_service *service, uint32_t node)
+{
+    return member_of(service, node)->master == node;
+}
+
+static inline void member_unlink(struct redis_member *member, int64_t true_ns)
+{
+    member->unlinked_ns = member->linked != 0 ? true_ns : member->unlinked_ns;
+    member->linked = 0;
+}
+
 /* service.c */
 void redis_service_carry_out(struct redis_service *service, const struct server_ask *ask,
                              struct server_door *door);
@@ -109,9 +126,6 @@ void redis_replicas_start(struct redis_service *service, uint32_t node);
 /* It is told to be a primary; the others are told to follow it as soon as it can be reached. */
 void redis_replicas_promote(struct redis_service *service, const struct server_turn *turn,
                             struct server_door *door);
-
-struct redis_member *redis_member_of(const struct redis_service *service, uint32_t node);
-bool redis_is_primary(const struct redis_service *service, uint32_t node);
 
 /* A node follows `told` from now on, and starts anew. */
 void redis_follow(struct redis_service *service, uint32_t node, struct server_door *door);

@@ -218,6 +218,23 @@ Test(scenario_errors, replicas)
     static const struct mistake mistakes[] = {
         {FILE_OF("algorithm: single", "count: 4, replicas: 2"),
          "demo.yaml:4:29: all nodes but one are replicas: with count: 4 there are 3 of them\n"},
+        {FILE_OF("algorithm: single", "sentinels: {count: 3}"),
+         "demo.yaml:4:28: sentinels promote replicas, and here are none: say \"replicas: 2\" as "
+         "well (of redis servers)\n"},
+        {FILE_OF("algorithm: etcd", "count: 3, sentinels: {count: 3}"),
+         "demo.yaml:4:38: sentinels promote replicas, and here are none: say \"replicas: 2\" as "
+         "well (of redis servers)\n"},
+        {FILE_OF("algorithm: single", "replicas: 2, sentinels: {quorum: 2}"),
+         "demo.yaml:4:33: say how many: \"count: 3\"\n"},
+        {FILE_OF("algorithm: single", "replicas: 2, sentinels: {count: 4}"),
+         "demo.yaml:4:41: each of the 4 sentinels is beside a node; here are 3\n"},
+        {FILE_OF("algorithm: single", "replicas: 2, sentinels: {count: 2, quorum: 3}"),
+         "demo.yaml:4:52: a quorum of 3 is more than the 2 sentinels\n"},
+        {FILE_OF(
+             "algorithm: single",
+             "replicas: 2, sentinels: {count: 3}") "faults:\n  - {at: 1s, do: failover, target: "
+                                                   "node 2}\n",
+         "demo.yaml:7:18: the sentinels promote, and nobody by hand\n"},
         {FILE_OF("algorithm: sql", "replicas: 2"),
          "demo.yaml:4:19: sql servers have no replicas of this sort; kinds that have: redis\n"},
         {FILE_OF("algorithm: single", "pooler: session"),

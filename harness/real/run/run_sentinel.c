@@ -57,9 +57,9 @@ static uint32_t sentinel_says(struct run_sentinel *sentinel, const char *of, con
     struct text text = text_over(memory, sizeof memory);
     struct admin admin = ADMIN_CLOSED; /* a part of the answer may be left behind */
     uint32_t count = 0;
-    struct result asked = admin_ask(&admin, sentinel->site.address,
-                                    (const char *[]){"SENTINEL", of, "picklock", NULL}, &reply,
-                                    &text);
+    struct result asked =
+        admin_ask(&admin, sentinel->site.address,
+                  (const char *[]){"SENTINEL", of, "picklock", NULL}, &reply, &text);
     for (const char *at = reply.memory; !result_failed(asked) && at != NULL; count++) {
         at = strstr(at, words);
         at = at != NULL ? at + strlen(words) : NULL;
@@ -79,8 +79,8 @@ static bool sentinel_ready(const struct run *run, struct run_sentinel *sentinel)
                (uint32_t)sentinel_count(run) - 1;
 }
 
-static struct result sentinels_wait(struct run *run, bool (*is)(struct run *, int32_t, struct text *),
-                                    struct text *why)
+static struct result
+sentinels_wait(struct run *run, bool (*is)(struct run *, int32_t, struct text *), struct text *why)
 {
     int64_t deadline_ns = loop_now_ns() + RUN_START_SECONDS * NS_PER_S;
     for (int32_t i = 0; i < sentinel_count(run) && !run->over;) {
@@ -149,9 +149,8 @@ struct result run_sentinels_start(struct run *run, struct text *why)
 static bool ear_is_over(const struct run_sentinel *sentinel)
 {
     char byte;
-    ssize_t got = sentinel->ear.fd >= 0
-                      ? recv(sentinel->ear.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT)
-                      : -1;
+    ssize_t got =
+        sentinel->ear.fd >= 0 ? recv(sentinel->ear.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) : -1;
     return sentinel->ear.fd >= 0 && (got == 0 || (got < 0 && errno == ECONNRESET));
 }
 
@@ -162,9 +161,8 @@ static bool role_ask(struct run *run, int32_t node, struct admin_reply *reply)
     for (int i = 0; i < 2 && !answered; i++) {
         char memory[WHY_BYTES];
         struct text text = text_over(memory, sizeof memory);
-        answered = !result_failed(site_ask(&run->nodes[node].site,
-                                           (const char *[]){"INFO", "replication", NULL}, reply,
-                                           &text));
+        answered = !result_failed(site_ask(
+            &run->nodes[node].site, (const char *[]){"INFO", "replication", NULL}, reply, &text));
     }
     return answered;
 }
