@@ -12,6 +12,7 @@
 #ifndef SERVERS_REDIS_SERVICE_H
 #define SERVERS_REDIS_SERVICE_H
 
+#include "base/assert.h"
 #include "servers/redis/model.h"
 
 enum { REDIS_WAITING_MAX = 16 }; /* commands behind a WAIT on its connection; more are not read */
@@ -77,6 +78,7 @@ static inline struct redis_model *redis_of(const struct redis_service *service, 
 
 static inline struct redis_member *member_of(const struct redis_service *service, uint32_t node)
 {
+    ASSERT(node < service->node_count);
     void *members = (char *)(uintptr_t)service->models + service->members_at;
     return (struct redis_member *)members + node;
 }

@@ -30,23 +30,23 @@ enum { NODE_PATH_BYTES = 512 };
 struct node_options {
     uint8_t kind; /* of servers/kinds.h; one that the real world has */
     int32_t index;
-    int32_t node_count;         /* of the service */
-    uint8_t fsync;              /* enum fsync_setting */
-    uint8_t pooler;             /* enum pooler_setting */
-    uint8_t consensus;          /* enum consensus_setting */
-    int64_t ttl_ns;             /* that clients ask for; 0: nobody says it */
-    bool fake_clock;            /* its wall clock will be moved: preload the clock shim */
-    bool followed;              /* its failover is planned: it can be followed */
-    bool replica;               /* its folder and log are called so; it follows who is ... */
-    struct address at;          /* ... here, if its kind's launch has a `replica` */
-    bool sentinel;              /* no node, but the sentinel beside it */
+    int32_t node_count;                /* of the service */
+    uint8_t fsync;                     /* enum fsync_setting */
+    uint8_t pooler;                    /* enum pooler_setting */
+    uint8_t consensus;                 /* enum consensus_setting */
+    int64_t ttl_ns;                    /* that clients ask for; 0: nobody says it */
+    bool fake_clock;                   /* its wall clock will be moved: preload the clock shim */
+    bool followed;                     /* its failover is planned: it can be followed */
+    bool replica;                      /* its folder and log are called so; it follows who is ... */
+    struct address at;                 /* ... here, if its kind's launch has a `replica` */
+    bool sentinel;                     /* no node, but the sentinel beside it */
     struct server_sentinels sentinels; /* that watch the nodes */
-    bool track_fsync;           /* its power will be cut: preload the fsync shim */
-    const char *run_directory;  /* absolute; for its log */
-    const char *data_directory; /* for what is of no use after the run; NULL: the same */
-    const char *server;         /* the program; NULL: the kind's, from the path */
-    uint32_t ip;                /* where it listens, in network order; 0: 127.0.0.1 */
-    const char *password;       /* without it, it answers nobody; kept. NULL: it is open */
+    bool track_fsync;                  /* its power will be cut: preload the fsync shim */
+    const char *run_directory;         /* absolute; for its log */
+    const char *data_directory;        /* for what is of no use after the run; NULL: the same */
+    const char *server;                /* the program; NULL: the kind's, from the path */
+    uint32_t ip;                       /* where it listens, in network order; 0: 127.0.0.1 */
+    const char *password;              /* without it, it answers nobody; kept. NULL: it is open */
 };
 
 struct node {
