@@ -228,15 +228,16 @@ static void look_operation(struct look *look, const struct history_event *event)
     look->grants += acquired ? 1 : 0;
 }
 
-/* How many different values the grants of the first client have. */
-static size_t values_of(const struct loaded *loaded)
+/* How many different values the grants of the first `clients` have. */
+static size_t values_of(const struct loaded *loaded, int32_t clients)
 {
     const struct history_value *known[LOOK_VALUES_MAX];
     size_t count = 0;
     for (size_t i = 0; i < loaded->count; i++) {
         const struct history_event *event = &loaded->events[i];
         bool set = event->kind == HISTORY_NODE && event->f == HISTORY_KEY_SET;
-        bool fresh = set && event->process == 0 && count < LOOK_VALUES_MAX;
+        bool fresh =
+            set && event->process >= 0 && event->process < clients && count < LOOK_VALUES_MAX;
         for (size_t j = 0; j < count && fresh; j++) {
             fresh = !history_value_equal(known[j], &event->value);
         }
@@ -355,11 +356,12 @@ void look_history(struct look *look, const struct loaded *loaded, enum look_stor
         }
     }
     if (story == LOOK_ALONE) {
-        look->grant_values = values_of(loaded);
+        look->grant_values = values_of(loaded, 1);
     } else if (story == LOOK_TWO) {
         look_second(look, loaded);
         seen_add(look, look->waited, DECLARES_WAIT);
     } else if (story == LOOK_THREADS) {
+        look->thread_values = values_of(loaded, 2);
         look_threads(look, loaded);
         seen_add(look, look->beside > 0, DECLARES_THREADS);
     } else {

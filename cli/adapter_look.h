@@ -51,8 +51,9 @@ struct look {
 
     struct history_header header;
     size_t grants;
-    size_t grant_values; /* different ones among the grants of one client */
-    uint16_t seen;       /* bit n: enum history_declares */
+    size_t grant_values;  /* different ones among the grants of one client */
+    size_t thread_values; /* ... of two threads of one program */
+    uint16_t seen;        /* bit n: enum history_declares */
     bool mismatch;
     struct look_range ttl_set;
     struct look_range ttl_extended;

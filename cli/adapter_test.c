@@ -333,8 +333,9 @@ static void page_owner(const struct look *look, struct text *text)
 {
     text_add(text, "%s; the adapter %s",
              look->grant_values > 1    ? "a new value for each grant"
-             : look->grant_values == 1 ? "one value for all grants of a program"
-                                       : "no value was seen",
+             : look->grant_values == 0 ? "no value was seen"
+             : look->thread_values > 1 ? "one value for all grants of a thread"
+                                       : "one value for all grants of a program",
              look->value_count > 0 && !look->mismatch ? "reports it" : "does not report it");
 }
 

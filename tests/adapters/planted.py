@@ -337,6 +337,8 @@ class Redlock:
             return node.call(OWN_OR_SET, lease.key, lease.value, lease.ttl)
         if bug("unit-seconds-for-milliseconds"):
             return node.send("SET", lease.key, lease.value, "NX", "EX", lease.ttl)
+        if bug("unit-whole-seconds-down"):
+            return node.send("SET", lease.key, lease.value, "NX", "EX", lease.ttl // 1000)
         if bug("unit-whole-seconds"):
             return node.send("SET", lease.key, lease.value, "NX", "EX", lease.ttl // 1000 + 1)
         if bug("unit-milliseconds-for-seconds"):

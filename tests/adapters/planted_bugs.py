@@ -98,6 +98,7 @@ BUGS = {
     "unit-seconds-for-milliseconds": ("Keys are asked to live a thousand times too long.", "many-holder-killed", "fault_tolerance"),
     "unit-milliseconds-for-seconds": ("Keys are asked to live for a thousandth of the ttl.", "many-crowd", "validity"),
     "unit-whole-seconds": ("Keys are asked to live for the next whole second.", "many-holder-killed", "ttl_truth"),
+    "unit-whole-seconds-down": ("Keys are asked to live for whole seconds, rounded down.", "many-fraction", "ttl_truth"),
     "unit-extend-in-seconds": ("Extended keys live a thousand times too long.", "many-extend-stopped", "fault_tolerance"),
     "unit-validity-in-microseconds": ("The validity is told a thousand times too long.", "many-outstays", "validity"),
     "unit-timeout-in-seconds": ("The node timeout is a thousand times too long.", "many-minority-frozen", "fault_tolerance"),

@@ -30,7 +30,7 @@ class Held:
 class Watchdog:
     def __init__(self, loop, request):
         options = request["options"]
-        self.loop, self.node, self.held = loop, Node(loop, request["nodes"][0], (DELETE, EXTEND)), {}
+        self.loop, self.node, self.held = loop, Node(loop, request["nodes"][0]), {}
         self.timeout_s = options.get("node_timeout_ms", 50) / 1000
         self.retries = options.get("retry_count", 3)
         self.delay_ms = options.get("retry_delay_ms", 200)
@@ -70,6 +70,8 @@ class Watchdog:
 
     def ask(self, held, ttl):
         ends = ("PX", ttl)
+        if bug("unit-whole-seconds-down"):
+            ends = ("EX", ttl // 1000)
         if bug("unit-seconds-for-milliseconds"):
             ends = ("EX", ttl)
         if bug("no-end"):
@@ -120,7 +122,10 @@ class Watchdog:
         if held.lost or held.over:
             return
         if done.reply == 1 or (bug("error-renews") and isinstance(done.reply, Refusal)):
-            now = time.monotonic() if bug("renew-counts-from-the-reply") else asked
+            late = bug("renew-counts-from-the-reply") or bug("renew-counts-from-the-reply-in-time")
+            if bug("renew-counts-from-the-reply-in-time") and time.monotonic() > asked + self.timeout_s:
+                return
+            now = time.monotonic() if late else asked
             held.until = now + held.ttl_s
             self.watch(held)
         elif done.reply == 0 and not bug("loss-not-told"):
@@ -136,7 +141,9 @@ class Watchdog:
     def lose(self, held):
         if not held.lost:
             held.lost = True
-            self.stops(held)
+            if not bug("renew-after-loss"):
+                self.stops(held)
+            self.loop.cancel(held.alarm)
             say({"type": "lost", "resource": held.resource})
 
     def stops(self, held):

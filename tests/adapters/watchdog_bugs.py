@@ -26,19 +26,15 @@ BUGS = {
     "renew-once": ("It renews once.", "one-renewed", "answer_consistency"),
     "renew-one-of-several": ("Of several locks it renews the first.", "one-several-renewed", "answer_consistency"),
     "renew-counts-from-the-reply": ("The lease is counted from the reply of a renewal.", "one-renewal-late", "loss_notice"),
+    "renew-counts-from-the-reply-in-time": ("The same, where a reply counts that came in time.", "one-renewal-slow", "loss_notice"),
+    "unit-whole-seconds-down": ("Keys are asked to live for whole seconds, rounded down.", "one-fraction", "ttl_truth"),
+    "loss-not-told": ("A renewal that finds the key gone tells nobody: its alarm does.", "one-renewal-evicted", "loss_notice"),
+    "renew-after-loss": ("A lock that is lost is still renewed.", "one-renewal-told", "loss_notice"),
     "renew-dies-at-the-first-error": ("The renewer ends with the first error.", "one-renewal-answered", "answer_consistency"),
     "error-renews": ("An error counts as a renewal.", "one-renewal-loading", "loss_notice"),
 }
 
 UNSEEN = {
-    "renew-after-loss": (
-        "A lock that is lost is still renewed.",
-        "A renewal that compares the value does nothing to another's key, and nobody holds anything by it.",
-    ),
-    "loss-not-told": (
-        "A renewal that finds the key gone tells nobody.",
-        "Its alarm tells within a ttl; only an eviction takes a key so, which is the deployment's, and nothing was promised sooner.",
-    ),
     "hang-acquire": (
         "An acquire waits for its answer for ever.",
         "Of one node no majority is healthy while it is silent, and when it is back its answer comes, or its connection breaks.",
