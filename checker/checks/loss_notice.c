@@ -107,8 +107,8 @@ static void loss_enter(struct loss_notice *loss, const struct ledger *ledger,
 {
     struct believers *believers = &loss->resources[event->resource];
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
-    if (claim == NULL || claim->told) {
-        return;
+    if (claim == NULL || claim->told || claim->over == OVER_RELEASED) {
+        return; /* what it gave back it does not believe to hold, whatever it enters under */
     }
     loss->result.judged++;
     if (believers->count == BELIEVERS_MAX) {

@@ -251,3 +251,13 @@ Test(loss_notice, notice_of_a_loss_that_may_be_one_passes)
                                    ENTER(11, 1) LOST(300, 1) LEAVE(300, 1)),
                    VERDICT_PASS);
 }
+
+/* It is inside by a grant that nobody heard of, and lost nothing. */
+Test(loss_notice, what_was_given_back_is_believed_no_more)
+{
+    assert_verdict(judge_lines("loss_notice",
+                               HEADER ASK(1, 1) GRANT(10, 1, "a", 1000) FREE(20, 1) FREED(21, 1)
+                                   ASK(22, 2) GRANT(23, 2, "b", 1000) FREE(30, 2) FREED(31, 2)
+                                       ENTER(40, 1) LEAVE(50, 1) RUN_ENDS(60)),
+                   VERDICT_SKIPPED);
+}
