@@ -105,7 +105,7 @@ struct check_rest {
 /* Sorts of lateness. */
 #define CHECK_LATE_TIMES                                                                           \
     (UINT32_C(1) << CAUSE_LOOP | UINT32_C(1) << CAUSE_SCHEDULER | UINT32_C(1) << CAUSE_SUSPEND |   \
-     UINT32_C(1) << CAUSE_CLOCK_STEP)
+     UINT32_C(1) << CAUSE_CLOCK_STEP | UINT32_C(1) << CAUSE_START)
 #define CHECK_LATE_CLOCKS (UINT32_C(1) << CAUSE_SUSPEND | UINT32_C(1) << CAUSE_CLOCK_STEP)
 #define CHECK_LATE_KEYS   (CHECK_LATE_CLOCKS | UINT32_C(1) << CAUSE_TAP)
 

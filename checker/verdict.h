@@ -163,9 +163,9 @@ static inline struct check_rest rest_of_wait(const struct ledger *ledger, int64_
 enum { CHECK_DELETION_PARTS = 4 };
 
 /*
- * What it rests on that a client deleted no key from `from_ns` until now. Between two standstills
- * there was time enough for that; but where a lost reply had ended its connection, a new one had to
- * be made first: in several steps, each of which may be late, over a network that may be slow.
+ * What it rests on that a client deleted no key from `from_ns` until now: it has to send that, the
+ * proxy to pass it on, the node to carry it out, and each of them may be late. Where a lost reply
+ * had ended its connection, a new one had to be made first, over a network that may be slow.
  */
 static inline struct check_rest rest_of_deletion(const struct ledger *ledger, int32_t process,
                                                  int64_t from_ns, bool connected_anew)
@@ -174,7 +174,6 @@ static inline struct check_rest rest_of_deletion(const struct ledger *ledger, in
     struct check_rest rest = rest_of_wait(ledger, from_ns, ledger->now_ns - from_ns - allowed_ns);
     rest.processes[0] = process;
     rest.causes |= CHECK_LATE_KEYS;
-    rest.adds_up = connected_anew;
     return rest;
 }
 

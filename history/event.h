@@ -117,6 +117,7 @@ enum {
     X(CAUSE_SUSPEND, "suspend")               /* late: the whole machine was */                    \
     X(CAUSE_CLOCK_STEP, "clock-step")         /* late: somebody set the machine's wall clock */    \
     X(CAUSE_TAP, "tap")     /* late: what happened on the node meanwhile was not told */           \
+    X(CAUSE_START, "start") /* late: the node's server was started, and not up yet */              \
     X(CAUSE_AGENT, "agent") /* late: an order to the node was under way, and commands waited */    \
     X(CAUSE_LIVELOCK, "livelock") /* run end: a client's lock asked to be woken at once for ever   \
                                    */

@@ -102,6 +102,7 @@ void put_lateness(struct text *text, int64_t stood_ns, enum history_cause cause)
         [CAUSE_SCHEDULER] = "a process was given no processor for ",
         [CAUSE_SUSPEND] = "the machine was suspended for ",
         [CAUSE_CLOCK_STEP] = "somebody set the machine's clock by ",
+        [CAUSE_START] = "a node's server was not up yet for ",
         [CAUSE_TAP] = "a node did not tell what it did for ",
     };
     ASSERT(cause < HISTORY_CAUSES);

@@ -184,6 +184,10 @@ static inline const char *headline(const char *check, const char *lines)
     AT(ms)                                                                                         \
     "'kind':'late','process':" #p ",'f':'stood-still','cause':'scheduler','numbers':[" #length     \
     "000000,0]}\n"
+#define STARTED(ms, n, length)                                                                     \
+    AT(ms)                                                                                         \
+    "'kind':'late','node':" #n ",'f':'stood-still','cause':'start','numbers':[" #length            \
+    "000000," #length "000000]}\n"
 #define GRANT_BETWEEN(ms, p, v, least, end)                                                        \
     OP(ms, p, "ok", "acquire")                                                                     \
     ",'value':'" v "','until':" #end "000000,'until_least':" #least "000000}\n"

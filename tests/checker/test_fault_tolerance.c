@@ -30,6 +30,22 @@ Test(fault_tolerance, late_grant_after_a_gap_fails)
                    VERDICT_FAIL);
 }
 
+/* A database that recovers from a crash refuses its clients meanwhile. */
+Test(fault_tolerance, server_that_took_long_to_start_is_not_the_locks_doing)
+{
+#define AFTER_A_RESTART(late)                                                                      \
+    HEADER ASK(10, 1) FAULT_OF_NODE(20, 1, "crash", "start", 1)                                    \
+        FAULT_OF_NODE(30, 1, "crash", "end", 1) late GRANT(1600, 1, "a", 2500)
+    assert_verdict(judge_lines("fault_tolerance", AFTER_A_RESTART("")), VERDICT_FAIL);
+    assert_verdict(judge_lines("fault_tolerance", AFTER_A_RESTART(STARTED(1500, 1, 1400))),
+                   VERDICT_UNKNOWN);
+    assert_verdict(judge_lines("fault_tolerance", AFTER_A_RESTART(STARTED(60, 1, 20))),
+                   VERDICT_FAIL);
+    cr_assert_str_eq(headline("fault_tolerance", AFTER_A_RESTART(STARTED(1500, 1, 1400))),
+                     "fault_tolerance: a node's server was not up yet for 1.4 s, and what looked "
+                     "wrong may be its doing");
+}
+
 Test(fault_tolerance, acquire_that_hangs_to_the_end_fails)
 {
     assert_verdict(judge_lines("fault_tolerance", HEADER ASK(10, 1) RUN_ENDS(1600)), VERDICT_FAIL);

@@ -347,7 +347,7 @@ Test(late, key_is_not_left_behind_where_we_held_up_its_delete)
 }
 
 /* The client has to see that its connection is gone, to wait, to make a new one and to send: each
- * of these may be late. */
+ * of these may be late, and the network slow. */
 Test(late, deletion_that_waits_for_a_new_connection_is_late_by_all_of_it)
 {
 #define LOST_REPLY(n)                                                                              \
@@ -363,6 +363,7 @@ Test(late, deletion_that_waits_for_a_new_connection_is_late_by_all_of_it)
     assert_verdict(judge_lines("no_leak", LEFT_ON_1(LOST_REPLY(1), LATE_TWICE(350))), VERDICT_FAIL);
     assert_verdict(judge_lines("no_leak", LEFT_ON_1(LOST_REPLY(2), LATE_TWICE(360))), VERDICT_FAIL);
     assert_verdict(judge_lines("no_leak", LEFT_ON_1("", LATE_TWICE(360))), VERDICT_FAIL);
+    assert_late(judge_lines("no_leak", LEFT_ON_1("", LATE_TWICE(480))), 960);
 
 #define KEPT_ON_3(lost, late)                                                                      \
     HEADER ASK(1, 1) SET3(5, 1, "a", 1005) lost REFUSE(50, 1)                                      \

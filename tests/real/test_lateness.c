@@ -153,3 +153,19 @@ Test(lateness, a_run_that_is_stopped_says_so, .timeout = 120)
     cr_assert_geq(stop->number[0], 2 * NS_PER_S);
     cr_assert_eq(story_count(&story, HISTORY_CLIENT, HISTORY_CLIENT_KILLED), 0, "no time was lost");
 }
+
+/* Until its server answers again nobody can have anything of the node. */
+Test(lateness, node_that_is_started_again_says_when_it_answers, .timeout = 120)
+{
+    story_must_run(&story,
+                   "version: 1\nname: story\nabout: x\nlock: {algorithm: redlock, ttl: 1s}\n"
+                   "clients: {count: 1, sections: 2, hold: 20ms}\nduration: 20s\n"
+                   "faults: [{on: client 1 after_granted, do: crash, target: node 1, for: 10ms},\n"
+                   "  {on: client 1 after_release, do: pause, target: client 1, for: 500ms}]\n"
+                   "expect: {exclusion: pass}\n",
+                   1);
+    const struct history_event *start = longest(CAUSE_START);
+    cr_assert_not_null(start);
+    cr_assert_eq(start->node, 0);
+    cr_assert_geq(start->number[0], HISTORY_LATE_NOTED_NS);
+}

@@ -34,7 +34,7 @@ struct lateness_clocks {
 };
 
 struct lateness_found {
-    uint8_t cause;     /* CAUSE_LOOP, CAUSE_SCHEDULER, CAUSE_SUSPEND, CAUSE_CLOCK_STEP */
+    uint8_t cause;     /* enum history_cause, of lateness */
     int64_t time_ns;   /* of the look */
     int64_t length_ns; /* it was in the time so long before */
     int64_t amount_ns; /* and took so long; of a clock step: by how much, which may be negative */

@@ -125,6 +125,7 @@ struct run_node {
     uint32_t freezes;      /* active faults that keep it frozen */
     uint32_t downs;        /* active faults that keep it down */
     int32_t down_fault;    /* the fault that took it down last */
+    int64_t start_ns;      /* when its server was started again; 0: it has been up since */
     int64_t down_ns;       /* when, ... */
     int64_t down_since_ns; /* ... or not before this; 0: exactly then */
     int64_t order_ns;      /* distant: when the last order was sent */
@@ -286,6 +287,8 @@ void run_trace_end(struct run *run);
 /* What is late only because others keep the processors busy cannot be judged: where we may, we and
  * all that we start go first. */
 void run_late_hurry(void);
+/* A node answers that was started then. */
+void run_late_node(struct run *run, int32_t node, int64_t start_ns);
 MUST_USE struct result run_late_start(struct run *run, struct text *why);
 /* For how long this process was stopped so far: whoever waits waits so much longer. */
 int64_t run_lost_ns(const struct run *run);

@@ -23,6 +23,16 @@ static void run_late_record(struct run *run, const struct lateness_found *found,
     run_emit(run, &event);
 }
 
+void run_late_node(struct run *run, int32_t node, int64_t start_ns)
+{
+    int64_t now_ns = loop_now_ns();
+    int64_t took_ns = now_ns - start_ns;
+    if (took_ns >= HISTORY_LATE_NOTED_NS) {
+        struct lateness_found found = {CAUSE_START, now_ns, took_ns, took_ns};
+        run_late_record(run, &found, HISTORY_NOBODY, node);
+    }
+}
+
 /*
  * A process waited for a processor since it was looked at last. What a thread waits is told when
  * the wait is over: it began at most so long before the last look.

@@ -198,6 +198,10 @@ static void run_node_back(struct run *run, int32_t node)
         run_node_show_loss(run, &back);
     }
     proxy_node_set(run->proxy, node, target->site.address);
+    if (target->start_ns != 0) {
+        run_late_node(run, node, target->start_ns);
+        target->start_ns = 0;
+    }
     if (target->clock_fault != HISTORY_NO_FAULT) {
         run_clock_show(run, node);
     }
@@ -305,6 +309,7 @@ void run_node_restart(struct run *run, uint32_t k, int32_t node)
     }
     run_order_sent(run, node);
     run_node_fail(run, site_start(&target->site, &text), &text);
+    target->start_ns = loop_now_ns();
     run_order_done(run, node);
     loop_alarm_set(&run->nodes_alarm, loop_now_ns() + RUN_NODE_POLL_US * NS_PER_US);
 }
