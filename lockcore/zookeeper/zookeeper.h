@@ -6,10 +6,11 @@
  *     ping            touches the session
  *     create          create(LOCK/GUID-lock-, EPHEMERAL_SEQUENTIAL), unless this session's node
  *                     with that GUID is there: "create().withProtection()"
- *     children        getChildren(LOCK, no watch): YES if ours is the lowest, else the number of
- * the one just before ours; NO if ours is not there exists          exists(that one, watch): pushed
- * when it is gone children-watch  getChildren(LOCK, watch): pushed when any comes or goes delete
- * delete(ours, version 0)
+ *     children        getChildren(LOCK, no watch): YES if ours is the lowest, NO if it is not
+ *                     there, else the number of the one just before it
+ *     exists          exists(that one, watch): pushed when it is gone
+ *     children-watch  getChildren(LOCK, watch): pushed when any comes or goes
+ *     delete          delete(ours, version 0)
  *
  * "Locks" (ZooKeeper Recipes and Solutions): create; getChildren without a watch, "this is
  * important to avoid the herd effect"; the lowest has the lock; else exists with a watch on the
