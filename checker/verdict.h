@@ -164,13 +164,13 @@ enum { CHECK_DELETION_PARTS = 4 };
 
 /*
  * What it rests on that a client deleted no key from `from_ns` until now: it has to send that, the
- * proxy to pass it on, the node to carry it out, and each of them may be late. Where a lost reply
- * had ended its connection, a new one had to be made first, over a network that may be slow.
+ * proxy to pass it on, the node to carry it out, and each of them may be late. A new connection may
+ * have to be made first, over a network that may be slow: a part of the ttl is for that.
  */
 static inline struct check_rest rest_of_deletion(const struct ledger *ledger, int32_t process,
-                                                 int64_t from_ns, bool connected_anew)
+                                                 int64_t from_ns)
 {
-    int64_t allowed_ns = connected_anew ? ledger->ttl_ns / CHECK_DELETION_PARTS : 0;
+    int64_t allowed_ns = ledger->ttl_ns / CHECK_DELETION_PARTS;
     struct check_rest rest = rest_of_wait(ledger, from_ns, ledger->now_ns - from_ns - allowed_ns);
     rest.processes[0] = process;
     rest.causes |= CHECK_LATE_KEYS;

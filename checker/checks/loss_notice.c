@@ -73,8 +73,10 @@ static void loss_violated(struct loss_notice *loss, const struct ledger *ledger,
     };
     finding.rest = believer->rest;
     if ((reason == TOLD_LATE && believer->by_time) || believer->left_late) {
-        finding.rest =
-            rest_of_wait(ledger, believer->other_ns, ledger->now_ns - believer->other_ns);
+        int64_t stopped_ns =
+            ledger_stopped_ns(ledger, believer->process, believer->other_ns, ledger->now_ns);
+        finding.rest = rest_of_wait(ledger, believer->other_ns,
+                                    ledger->now_ns - believer->other_ns - stopped_ns);
         finding.rest.processes[0] = believer->process;
     }
     check_fail(&loss->result, ledger, &finding);

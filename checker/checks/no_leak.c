@@ -71,10 +71,9 @@ static uint8_t leak_of(const struct ledger *ledger, const struct ledger_key *key
 }
 
 static void leak_violated(struct no_leak *leak, const struct ledger *ledger,
-                          const struct ledger_key *key, int32_t node, enum leak_reason reason)
+                          const struct ledger_key *key, enum leak_reason reason)
 {
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
-    bool connected_anew = ledger_lost_reply(ledger, key->process, UINT64_C(1) << node, key->set_ns);
     bool kept = reason == KEPT_TO_EXPIRE || reason == KEPT_STILL_THERE;
     ASSERT(!kept || claim != NULL);
     int64_t from_ns = kept ? claim->freed_ns : key->outcome_ns;
@@ -85,7 +84,7 @@ static void leak_violated(struct no_leak *leak, const struct ledger *ledger,
         .evidence_count = 3,
         .blamed = blamed_library(),
         .number = {ledger->now_ns - (kept ? claim->freed_ns : key->set_ns), key->process},
-        .rest = rest_of_deletion(ledger, key->process, from_ns, connected_anew),
+        .rest = rest_of_deletion(ledger, key->process, from_ns),
     };
     check_fail(&leak->result, ledger, &finding);
 }
@@ -107,7 +106,7 @@ static void leak_step(void *state, const struct ledger *ledger, const struct his
                                                 history_value_equal(&event->owner, &key->value));
     uint8_t reason = by_ttl ? leak_of(ledger, key, event->node) : 0;
     if (reason != 0) {
-        leak_violated(leak, ledger, key, event->node, reason);
+        leak_violated(leak, ledger, key, reason);
     }
 }
 
@@ -121,7 +120,7 @@ static void leak_finish(void *state, const struct ledger *ledger)
             bool stays = key->present && ledger->ttl_ns > 0 && age_ns > ledger->ttl_ns;
             uint8_t reason = stays ? leak_of(ledger, key, node) : 0;
             if (reason != 0) {
-                leak_violated(leak, ledger, key, node, (enum leak_reason)(reason + 1));
+                leak_violated(leak, ledger, key, (enum leak_reason)(reason + 1));
             }
         }
     }

@@ -263,9 +263,7 @@ static void truth_expired(struct result_truth *truth, const struct ledger *ledge
         .evidence_count = 1,
         .blamed = blamed_library(),
         .number = {ledger->now_ns - claim->refused_ns, 0},
-        .rest = rest_of_deletion(
-            ledger, claim->process, claim->refused_ns,
-            ledger_lost_reply(ledger, claim->process, claim->set, claim->first_set_ns)),
+        .rest = rest_of_deletion(ledger, claim->process, claim->refused_ns),
     };
     truth_violated(truth, ledger, claim, &finding);
 }

@@ -306,11 +306,6 @@ const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
 bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
                     int64_t to_ns);
 
-/* Whether one lost reply ended a connection of this client to one of these nodes (bits) since then:
- * what was owed there had to wait for the next connection. */
-bool ledger_lost_reply(const struct ledger *ledger, int32_t process, uint64_t nodes,
-                       int64_t from_ns);
-
 /* Whether a client is touched by no fault but those that leave it a majority: of nodes themselves,
  * and of its links to some nodes. */
 bool ledger_client_healthy(const struct ledger *ledger, int32_t process);
@@ -361,6 +356,10 @@ bool ledger_unheard(const struct ledger *ledger, uint32_t resource);
 /* Whether a fault of one of these kinds (bits) touched this client in [from, to]. */
 bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t kinds,
                          int64_t from_ns, int64_t to_ns);
+
+/* How much of [from, to] faults kept this client from running, or slow. */
+int64_t ledger_stopped_ns(const struct ledger *ledger, int32_t process, int64_t from_ns,
+                          int64_t to_ns);
 
 /* Whether a fault is about this node itself, not about one client's link to it. */
 bool ledger_fault_on_node(const struct ledger_fault *fault, int32_t node);

@@ -26,11 +26,16 @@ bool ledger_fault_on_store(const struct ledger *ledger, const struct ledger_faul
     return strikes_anybody(fault) || (!of_clients && fault->nodes != 0);
 }
 
-bool ledger_fault_on_client(const struct ledger_fault *fault, int32_t process)
+/* One that struck several clients may have struck any. */
+static bool fault_may_touch(const struct ledger_fault *fault, int32_t process)
 {
     bool among = fault->last > fault->first && fault->first <= process && process <= fault->last;
-    return strikes_anybody(fault) || among || fault->process == process ||
-           fault->process == LEDGER_SEVERAL;
+    return among || fault->process == process || fault->process == LEDGER_SEVERAL;
+}
+
+bool ledger_fault_on_client(const struct ledger_fault *fault, int32_t process)
+{
+    return strikes_anybody(fault) || fault_may_touch(fault, process);
 }
 
 bool ledger_client_healthy(const struct ledger *ledger, int32_t process)
@@ -77,28 +82,13 @@ bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, 
 {
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        /* After one lost reply the link is back soon: what was owed can be sent again. Whether
-         * that was late is asked by ledger_lost_reply. */
+        /* After one lost reply the link is back soon: what was owed can be sent again. */
         bool passing = fault->kind == FAULT_LOSE_REPLY && fault->state == FAULT_ENDED &&
                        fault->end_ns - fault->start_ns < LEDGER_PASSING_NS;
         if (fault->state != FAULT_WAITING && !passing && fault->start_ns <= to_ns &&
             fault->end_ns >= from_ns &&
             (ledger_fault_on_store(ledger, fault, node) ||
              ledger_fault_on_client(fault, process))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool ledger_lost_reply(const struct ledger *ledger, int32_t process, uint64_t nodes,
-                       int64_t from_ns)
-{
-    for (uint32_t i = 0; i < ledger->fault_count; i++) {
-        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        bool of_link = fault->nodes == 0 || (fault->nodes & nodes) != 0;
-        if (fault->kind == FAULT_LOSE_REPLY && fault->state != FAULT_WAITING &&
-            fault->end_ns >= from_ns && of_link && ledger_fault_on_client(fault, process)) {
             return true;
         }
     }
@@ -186,14 +176,28 @@ bool ledger_client_fault(const struct ledger *ledger, int32_t process, uint32_t 
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
         bool in_time =
             fault->state != FAULT_WAITING && fault->start_ns <= to_ns && fault->end_ns >= from_ns;
-        bool among =
-            fault->last > fault->first && fault->first <= process && process <= fault->last;
-        bool on_client = among || fault->process == process || fault->process == LEDGER_SEVERAL;
-        if (in_time && on_client && (kinds >> fault->kind & 1) != 0) {
+        if (in_time && fault_may_touch(fault, process) && (kinds >> fault->kind & 1) != 0) {
             return true;
         }
     }
     return false;
+}
+
+int64_t ledger_stopped_ns(const struct ledger *ledger, int32_t process, int64_t from_ns,
+                          int64_t to_ns)
+{
+    int64_t stopped_ns = 0;
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool stops = fault->kind == FAULT_PAUSE || fault->kind == FAULT_SLOW;
+        if (!stops || fault->state == FAULT_WAITING || !fault_may_touch(fault, process)) {
+            continue;
+        }
+        int64_t since_ns = fault->start_ns > from_ns ? fault->start_ns : from_ns;
+        int64_t until_ns = fault->end_ns < to_ns ? fault->end_ns : to_ns;
+        stopped_ns += until_ns > since_ns ? until_ns - since_ns : 0;
+    }
+    return stopped_ns < to_ns - from_ns ? stopped_ns : to_ns - from_ns;
 }
 
 /*
