@@ -334,7 +334,8 @@ bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key,
 /* Until when what the fault that ends here held back may still come; 0 where none ends. */
 int64_t ledger_late_until(const struct ledger *ledger, const struct history_event *event);
 
-/* Whether keys that expire never, or not within ttl + bound, leave nobody a majority. */
+/* Whether keys that expire never, or not within ttl + bound, leave nobody a majority; those of
+ * whom the last event granted the resource kept nobody waiting. */
 bool ledger_blocked(const struct ledger *ledger, uint32_t resource);
 
 /* Who has asked for a resource longest, and still does; HISTORY_NOBODY if nobody does. */

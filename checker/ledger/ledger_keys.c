@@ -249,8 +249,10 @@ bool ledger_blocked(const struct ledger *ledger, uint32_t resource)
     int32_t endless = 0;
     for (int32_t node = 0; node < ledger->node_count; node++) {
         const struct ledger_key *key = ledger_key_at(ledger, node, resource);
+        const struct ledger_claim *claim = ledger_key_claim(ledger, key);
         bool for_long = key->ttl_ns > ledger->ttl_ns + ledger->bound_ns;
-        endless += key->present && (key->endless || for_long) ? 1 : 0;
+        bool now = claim != NULL && claim->granted_index == ledger->last_index;
+        endless += key->present && (key->endless || for_long) && !now ? 1 : 0;
     }
     return ledger->node_count > 0 && ledger->node_count - endless < ledger->quorum;
 }

@@ -432,6 +432,18 @@ Test(fault_tolerance, a_key_that_no_ttl_ends_is_its_holders_while_a_fault_is_upo
                    VERDICT_FAIL);
 }
 
+/* What nobody's time ends stands in the way of others, not of whom it lets in at last. */
+Test(fault_tolerance, an_endless_key_of_who_is_granted_it_kept_nobody_waiting)
+{
+#define LET_IN_AT_2600(p)                                                                          \
+    ENDLESS("true")                                                                                \
+    ASK(1, 2)                                                                                      \
+    SET_ENDLESS(10, 1, p, "a") SET_ENDLESS(10, 2, p, "a") SET_ENDLESS(10, 3, p, "a")               \
+        STOOD_STILL_OF(2599, 2, 2500) GRANT_OPEN(2600, 2, "a")
+    assert_verdict(judge_lines("fault_tolerance", LET_IN_AT_2600(2)), VERDICT_UNKNOWN);
+    assert_verdict(judge_lines("fault_tolerance", LET_IN_AT_2600(1)), VERDICT_FAIL);
+}
+
 /* Members of an ensemble may be long about an election, and say nothing of it. */
 Test(fault_tolerance, an_ensemble_that_tells_nothing_may_have_had_no_leader)
 {
