@@ -459,6 +459,12 @@ bool history_fault_names_node(const struct history_event *start, int32_t node);
 void history_value_parse(const char *word, size_t bytes, struct history_value *value);
 void history_value_print(const struct history_value *value, char hex[2 * HISTORY_VALUE_BYTES]);
 
+/* Of a grant: above 0; 0: it has none. */
+static inline int64_t history_fence(const struct history_event *event)
+{
+    return (event->flags & HISTORY_HAS_FENCE) != 0 && event->fence > 0 ? event->fence : 0;
+}
+
 static inline bool history_value_equal(const struct history_value *a, const struct history_value *b)
 {
     for (int i = 0; i < HISTORY_VALUE_BYTES; i++) {

@@ -186,7 +186,7 @@ static void fence_step(void *state, const struct ledger *ledger, const struct hi
     }
     if (event->type == HISTORY_INVOKE) {
         *floor = fence_before(&fences->resources[event->resource].granted, event->time_ns);
-    } else if (event->type == HISTORY_OK && event->fence > 0 &&
+    } else if (event->type == HISTORY_OK && history_fence(event) > 0 &&
                ledger_nesting(ledger, event->process) == NESTING_NONE) {
         fence_granted(fences, ledger, floor, event);
     }

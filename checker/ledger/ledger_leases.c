@@ -123,7 +123,7 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->granted_index = event->index;
     claim->granted_ns = event->time_ns;
     claim->asked_ns = ledger_process_at(ledger, slot)->open_ns;
-    claim->fence = (event->flags & HISTORY_HAS_FENCE) != 0 && event->fence > 0 ? event->fence : 0;
+    claim->fence = history_fence(event);
     claim->until_ns = TIME_NEVER;
     claim->until_least_ns = TIME_NEVER;
     claim_promise(claim, event);
