@@ -439,8 +439,8 @@ Test(fault_tolerance, an_endless_key_of_who_is_granted_it_kept_nobody_waiting)
     ENDLESS("true")                                                                                \
     ASK(1, 2)                                                                                      \
     SET_ENDLESS(10, 1, p, "a")                                                                     \
-    SET_ENDLESS(10, 2, p, "a") SET_ENDLESS(10, 3, p, "a") STOOD_STILL_OF(2599, 2, 2500)            \
-        GRANT_OPEN(2600, 2, "a")
+    SET_ENDLESS(10, 2, p, "a")                                                                     \
+    SET_ENDLESS(10, 3, p, "a") STOOD_STILL_OF(2599, 2, 2500) GRANT_OPEN(2600, 2, "a")
     assert_verdict(judge_lines("fault_tolerance", LET_IN_AT_2600(2)), VERDICT_UNKNOWN);
     assert_verdict(judge_lines("fault_tolerance", LET_IN_AT_2600(1)), VERDICT_FAIL);
 }
