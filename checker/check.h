@@ -83,12 +83,18 @@ enum assumption {
 
 enum { CHECK_EVIDENCE_MAX = 4 };
 
+enum { CHECK_REST_PROCESSES = 4 };
+
+/* Of one client, or of HISTORY_NOBODY. */
+#define CHECK_REST_OF(process)                                                                     \
+    {                                                                                              \
+        process, HISTORY_NOBODY, HISTORY_NOBODY, HISTORY_NOBODY                                    \
+    }
+
 /*
  * What a finding rests on: moments in which whoever recorded may have stood still. If it did for as
  * long as the margin by which the lock is wrong, it may be our own doing, and nothing is known.
  */
-enum { CHECK_REST_PROCESSES = 4 };
-
 struct check_rest {
     int64_t from_ns;
     int64_t to_ns;

@@ -124,7 +124,7 @@ static struct check_rest rest_of_hold(const struct ledger *ledger, const struct 
         .to_ns = ledger->now_ns,
         .stamped_ns = ledger->now_ns,
         .margin_ns = margin_ns > 0 ? margin_ns : 0,
-        .processes = {claim->process, HISTORY_NOBODY, HISTORY_NOBODY, HISTORY_NOBODY},
+        .processes = CHECK_REST_OF(claim->process),
         .causes = keys_run_out(ledger, claim) > 0 ? CHECK_LATE_TIMES : 0,
         .adds_up = true,
         .goes_on = renews && keys_run_out(ledger, claim) > 0,
@@ -144,7 +144,7 @@ struct check_rest rest_of_promise(const struct ledger *ledger, const struct ledg
         .to_ns = ledger->now_ns,
         .stamped_ns = claim->granted_ns,
         .margin_ns = left_ns > 0 ? left_ns : 0,
-        .processes = {claim->process, HISTORY_NOBODY, HISTORY_NOBODY, HISTORY_NOBODY},
+        .processes = CHECK_REST_OF(claim->process),
         .causes = exact ? CHECK_LATE_TIMES : CHECK_LATE_CLOCKS,
     };
 }
@@ -186,7 +186,7 @@ static struct check_rest rest_of_lateness(const struct ledger *ledger,
         .to_ns = ledger->now_ns,
         .stamped_ns = ledger->now_ns,
         .margin_ns = ledger->now_ns - over_ns,
-        .processes = {claim->process, HISTORY_NOBODY, HISTORY_NOBODY, HISTORY_NOBODY},
+        .processes = CHECK_REST_OF(claim->process),
         .causes = CHECK_LATE_TIMES,
         .adds_up = true,
     };

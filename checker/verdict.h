@@ -149,14 +149,13 @@ struct check_rest rest_of_meeting(const struct ledger *ledger, const struct find
 static inline struct check_rest rest_of_wait(const struct ledger *ledger, int64_t from_ns,
                                              int64_t margin_ns)
 {
-    return (struct check_rest){
-        .from_ns = from_ns,
-        .to_ns = ledger->now_ns,
-        .stamped_ns = ledger->now_ns,
-        .margin_ns = margin_ns,
-        .processes = {HISTORY_NOBODY, HISTORY_NOBODY, HISTORY_NOBODY, HISTORY_NOBODY},
-        .causes = CHECK_LATE_TIMES,
-        .adds_up = true};
+    return (struct check_rest){.from_ns = from_ns,
+                               .to_ns = ledger->now_ns,
+                               .stamped_ns = ledger->now_ns,
+                               .margin_ns = margin_ns,
+                               .processes = CHECK_REST_OF(HISTORY_NOBODY),
+                               .causes = CHECK_LATE_TIMES,
+                               .adds_up = true};
 }
 
 /* So much of a ttl, as a part of it, a deletion may take that had to wait for something. */
@@ -180,12 +179,11 @@ static inline struct check_rest rest_of_deletion(const struct ledger *ledger, in
 /* What it rests on that nodes told all that became of their keys since then. */
 static inline struct check_rest rest_of_keys(const struct ledger *ledger, int64_t from_ns)
 {
-    return (struct check_rest){
-        .from_ns = from_ns,
-        .to_ns = ledger->now_ns,
-        .stamped_ns = ledger->now_ns,
-        .processes = {HISTORY_NOBODY, HISTORY_NOBODY, HISTORY_NOBODY, HISTORY_NOBODY},
-        .causes = UINT32_C(1) << CAUSE_TAP};
+    return (struct check_rest){.from_ns = from_ns,
+                               .to_ns = ledger->now_ns,
+                               .stamped_ns = ledger->now_ns,
+                               .processes = CHECK_REST_OF(HISTORY_NOBODY),
+                               .causes = UINT32_C(1) << CAUSE_TAP};
 }
 
 static inline struct blamed blamed_library(void)

@@ -113,7 +113,6 @@ struct conduct_begun {
     int64_t to_ns;
 };
 
-/* What no scenario asks for is as good as for ever, and can be added to a time. */
 static void conduct_init(void *state, const struct history_header *header)
 {
     struct conduct *conduct = state;

@@ -108,6 +108,11 @@ bool ledger_any_fault(const struct ledger *ledger, int64_t from_ns)
     return false;
 }
 
+bool ledger_is_calm_since(const struct ledger *ledger, int64_t from_ns)
+{
+    return !ledger_any_fault(ledger, from_ns - ledger->ttl_ns);
+}
+
 int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_claim *claim,
                            enum fault_kind kind)
 {
@@ -123,11 +128,6 @@ int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_clai
         over_ns = was && !anothers && fault->end_ns > over_ns ? fault->end_ns : over_ns;
     }
     return over_ns < 0 ? TIME_NEVER : over_ns;
-}
-
-bool ledger_is_calm_since(const struct ledger *ledger, int64_t from_ns)
-{
-    return !ledger_any_fault(ledger, from_ns - ledger->ttl_ns);
 }
 
 bool ledger_leases_are_sure(const struct ledger *ledger)

@@ -169,7 +169,6 @@ static int64_t early_ns(const struct story_cast *cast, const struct ends *ends)
     return 0;
 }
 
-/* The time of keys was up: there is nobody who did it. */
 /* Who did it. A service of several nodes tells of its keys as one; which of its nodes it was, the
  * fault knows, or nobody. */
 static uint64_t enders(const struct story_cast *cast, const struct ends *ends)
@@ -183,6 +182,7 @@ static uint64_t enders(const struct story_cast *cast, const struct ends *ends)
     return start != NULL ? story_nodes_named(start) : 0;
 }
 
+/* The time of keys was up: there is nobody who did it. */
 static void tell_expiry(struct story_cast *cast, const struct ends *ends, struct draft *draft)
 {
     bool one = ledger_bits(ends->nodes) == 1;

@@ -132,6 +132,9 @@ void redis_replicas_promote(struct redis_service *service, const struct server_t
 /* A node follows `told` from now on, and starts anew. */
 void redis_follow(struct redis_service *service, uint32_t node, struct server_door *door);
 
+/* What the store holds of a resource. */
+struct redis_cell *redis_told_cell(const struct redis_service *service, uint32_t resource);
+
 /* ---- sentinel.c: called only where there are any, but for the first -------------------------- */
 
 uint32_t redis_sentinels_wakes(const struct server_shape *shape);
@@ -142,9 +145,6 @@ void redis_sentinels_look(struct redis_service *service, struct server_door *doo
 
 /* `wake` counts from 0. */
 void redis_sentinels_wake(struct redis_service *service, uint32_t wake, struct server_door *door);
-
-/* What the store holds of a resource. */
-struct redis_cell *redis_told_cell(const struct redis_service *service, uint32_t resource);
 
 /* Whether what happens at this node happens to the store. */
 static inline bool redis_is_told(const struct redis_service *service, uint32_t node)
