@@ -169,3 +169,86 @@ Test(lateness, node_that_is_started_again_says_when_it_answers, .timeout = 120)
     cr_assert_eq(start->node, 0);
     cr_assert_geq(start->number[0], HISTORY_LATE_NOTED_NS);
 }
+
+/* ---- a grace that others are given ---- */
+
+static struct lateness_grace grace;
+static struct lateness_sight sight;
+static int64_t grace_now_ns;
+
+static void grace_begin(int64_t length_ns)
+{
+    grace_now_ns = 7 * NS_PER_S;
+    sight = (struct lateness_sight){.ran_ns = NS_PER_S, .waited_ns = 90 * NS_PER_S};
+    grace = (struct lateness_grace){.bound_ns = grace_now_ns + 60 * NS_PER_S};
+    lateness_grace_begin(&grace, grace_now_ns, length_ns, &sight);
+}
+
+/* How long until it is over where each look shows so much of 50 ms run and waited. */
+static int64_t grace_lasts_ns(int64_t ran_ns, int64_t waited_ns, bool ready)
+{
+    int64_t begun_ns = grace_now_ns;
+    bool over = false;
+    sight.ready = ready;
+    while (!over) {
+        grace_now_ns += LATENESS_GRACE_LOOK_NS;
+        sight.ran_ns += ran_ns;
+        sight.waited_ns += waited_ns;
+        over = lateness_grace_look(&grace, grace_now_ns, &sight);
+    }
+    return grace_now_ns - begun_ns;
+}
+
+Test(lateness, who_sleeps_uses_up_a_grace)
+{
+    grace_begin(5 * NS_PER_S);
+    cr_assert_eq(grace_lasts_ns(0, 0, false), 5 * NS_PER_S);
+}
+
+Test(lateness, who_runs_all_the_time_uses_up_a_grace)
+{
+    grace_begin(5 * NS_PER_S);
+    cr_assert_eq(grace_lasts_ns(LATENESS_GRACE_LOOK_NS, 0, true), 5 * NS_PER_S);
+}
+
+Test(lateness, who_waited_for_a_processor_is_given_that_time_again)
+{
+    grace_begin(5 * NS_PER_S);
+    int64_t lasted_ns = grace_lasts_ns(8 * NS_PER_MS, 40 * NS_PER_MS, false);
+    cr_assert_eq(lasted_ns, 25 * NS_PER_S, "a fifth of it counts: %lld ns", (long long)lasted_ns);
+}
+
+Test(lateness, who_gets_no_processor_at_all_has_a_grace_to_the_bound)
+{
+    grace_begin(5 * NS_PER_S);
+    cr_assert_eq(grace_lasts_ns(0, 0, true), 60 * NS_PER_S);
+    cr_assert_eq(grace.left_ns, 5 * NS_PER_S, "and has used up none of it");
+}
+
+Test(lateness, our_own_standing_still_uses_up_no_grace)
+{
+    grace_begin(5 * NS_PER_S);
+    grace_now_ns += 30 * NS_PER_S;
+    cr_assert_not(lateness_grace_look(&grace, grace_now_ns, &sight));
+    cr_assert_geq(grace.left_ns, 5 * NS_PER_S - 2 * LATENESS_GRACE_LOOK_NS);
+}
+
+Test(lateness, threads_that_ended_take_their_sums_and_not_the_grace)
+{
+    grace_begin(5 * NS_PER_S);
+    sight = (struct lateness_sight){.ran_ns = 1, .waited_ns = 1};
+    cr_assert_eq(grace_lasts_ns(0, 0, false), 5 * NS_PER_S);
+}
+
+Test(lateness, what_is_seen_of_a_process_tells_that_it_runs)
+{
+    struct lateness_sight first = {.ready = false};
+    struct lateness_sight second = {.ready = false};
+    lateness_see(getpid(), &first);
+    while (second.ran_ns < first.ran_ns + 20 * NS_PER_MS) {
+        second = (struct lateness_sight){.ready = false};
+        lateness_see(getpid(), &second);
+    }
+    cr_assert(second.ready, "we who look have a processor");
+    cr_assert_geq(second.waited_ns, first.waited_ns);
+}

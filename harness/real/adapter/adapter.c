@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "harness/real/adapter/adapter_inner.h"
-#include "harness/real/process/lateness.h"
 #include "harness/real/process/proc.h"
 #include "harness/real/process/process.h"
 

@@ -15,6 +15,7 @@
 #define HARNESS_REAL_ADAPTER_INNER_H
 
 #include "harness/real/adapter/adapter.h"
+#include "harness/real/process/lateness.h"
 
 #include <sys/types.h>
 
@@ -25,10 +26,11 @@ enum {
     ADAPTER_QUIET_MS = 250, /* before_replies: then a library asks one node after the other */
     ADAPTER_GOODBYE_MS = 2000,
     ADAPTER_GRACE_MS = 500,
-    ADAPTER_STARVES_MAX = 5, /* a program without a processor is given as much time again */
-    ADAPTER_TERM_MS = 5000,  /* to end after SIGTERM */
-    ADAPTER_LEAVE_MS = 1000, /* for what it started to end after it */
-    ADAPTER_STRAYS_MAX = 64, /* ended by itself; more of it end with the run */
+    ADAPTER_STARVES_MAX = 5,    /* a program without a processor is given as much time again */
+    ADAPTER_TERM_MS = 5000,     /* to end after SIGTERM */
+    ADAPTER_LEAVE_MS = 1000,    /* for what it started to end after it */
+    ADAPTER_END_MS_MAX = 60000, /* all of it, however little processor there was */
+    ADAPTER_STRAYS_MAX = 64,    /* ended by itself; more of it end with the run */
     ADAPTER_LOG_BYTES_MAX = 16 << 20, /* of its stderr; looked at now and then */
     ADAPTER_FILE_BYTES_MAX = 1 << 30, /* of any file of its own: the kernel sees to it */
     ADAPTER_SLOW_RUNS_MS = 2,         /* a slow process has a processor so long between two stops */
@@ -121,11 +123,13 @@ struct adapter_clock {
 /* A process, in which the clients of a program live: one, or one for each of its threads. */
 struct adapter_process {
     struct adapter *adapter;
-    int32_t first; /* client: the one that the proxies know it by */
-    int32_t count; /* of its clients */
-    bool gone;     /* or not there yet: nothing is heard of it */
-    bool stopped;  /* by a freeze of its clients */
-    bool hears;    /* it was asked to end */
+    int32_t first;               /* client: the one that the proxies know it by */
+    int32_t count;               /* of its clients */
+    bool gone;                   /* or not there yet: nothing is heard of it */
+    bool stopped;                /* by a freeze of its clients */
+    bool hears;                  /* it was asked to end */
+    bool awaited;                /* its end is */
+    struct lateness_grace grace; /* to end */
     pid_t pid;
     long long started; /* as /proc counts it */
     int input;         /* its stdin; -1: closed */

@@ -34,17 +34,43 @@ static bool stop_ask(struct adapter_process *process)
     return hears;
 }
 
-static bool stop_ended(struct adapter_process *process, int64_t deadline_ns, int64_t again_ns)
+struct watched {
+    pid_t group;
+    pid_t stray; /* whoever left it; 0: nobody */
+    struct lateness_sight sight;
+};
+
+static void watched_see(pid_t pid, void *data)
 {
-    int status = 0;
-    bool ended = process_ended(process->pid, &status);
-    while (!ended && loop_now_ns() < deadline_ns) {
-        stop_wait();
-        ended = process_ended(process->pid, &status);
-        bool over = !ended && again_ns > 0 && loop_now_ns() >= deadline_ns;
-        deadline_ns += over && adapter_starves(process, again_ns) ? again_ns : 0;
+    struct watched *watched = data;
+    if (pid == watched->stray || proc_field(pid, PROC_FIELD_GROUP) == watched->group) {
+        lateness_see(pid, &watched->sight);
     }
-    return ended;
+}
+
+/* It may wait for what it has started: all of its group is looked at. */
+static struct lateness_sight stop_see(pid_t group, pid_t stray)
+{
+    struct watched watched = {group, stray, {.ready = false}};
+    proc_processes(watched_see, &watched);
+    return watched.sight;
+}
+
+static void stop_begin(struct adapter_process *process, int64_t length_ns)
+{
+    struct lateness_sight sight = stop_see(process->pid, 0);
+    lateness_grace_begin(&process->grace, loop_now_ns(), length_ns, &sight);
+}
+
+/* Is it time to look again, and over? */
+static bool stop_over_time(struct lateness_grace *grace, pid_t group, pid_t stray)
+{
+    int64_t now_ns = loop_now_ns();
+    if (now_ns < grace->last_ns + LATENESS_GRACE_LOOK_NS) {
+        return false;
+    }
+    struct lateness_sight sight = stop_see(group, stray);
+    return lateness_grace_look(grace, now_ns, &sight);
 }
 
 struct strays {
@@ -85,15 +111,22 @@ static pid_t stop_stray(const struct adapter_process *process)
 }
 
 /* Is anything left of what it started, now that it is gone? What is about to end may be. */
-static bool stop_leaves(const struct adapter_process *process, pid_t pid, int64_t deadline_ns)
+static bool stop_leaves(struct adapter_process *process, pid_t pid)
 {
     pid_t stray = stop_stray(process);
     bool left = stray > 0 || kill(-pid, 0) == 0;
-    while (left && loop_now_ns() < deadline_ns) {
+    bool patient = left && !process->adapter->accused;
+    struct lateness_sight sight = {.ready = false};
+    if (patient) {
+        sight = stop_see(pid, stray);
+        lateness_grace_begin(&process->grace, loop_now_ns(), ADAPTER_LEAVE_MS * NS_PER_MS, &sight);
+    }
+    while (left && patient) {
         (void)waitpid(-pid, NULL, WNOHANG); /* whoever ended after it is ours to reap */
         stop_wait();
         stray = stop_stray(process);
         left = stray > 0 || kill(-pid, 0) == 0;
+        patient = left && !stop_over_time(&process->grace, pid, stray);
     }
     for (int i = 0; stray > 0 && i < ADAPTER_STRAYS_MAX; i++) {
         process_kill(stray);
@@ -106,36 +139,68 @@ static bool stop_leaves(const struct adapter_process *process, pid_t pid, int64_
 }
 
 /* It has ended: so must everything that it started. */
-static void stop_over(struct adapter_process *process)
+static void stop_ended(struct adapter_process *process)
 {
     pid_t pid = process->pid;
-    int64_t patience_ns = process->adapter->accused ? 0 : ADAPTER_LEAVE_MS * NS_PER_MS;
     process->pid = 0;
-    if (stop_leaves(process, pid, loop_now_ns() + patience_ns)) {
+    if (stop_leaves(process, pid)) {
         adapter_accuse(process, "left a process behind when it ended");
     }
 }
 
-/* Those that have not ended by `deadline_ns` are told to, or made to. The last time they are given
- * longer where it is a processor that they wait for. */
-static void stop_await(struct adapter *adapter, int64_t deadline_ns, bool last)
+/* It has not ended: it is told to, or made to. */
+static void stop_make(struct adapter_process *process, bool last)
 {
-    int64_t again_ns = last ? ADAPTER_TERM_MS * NS_PER_MS : 0;
+    if (process->hears && !last) {
+        (void)kill(-process->pid, SIGTERM);
+        return;
+    }
+    process_kill_group(process->pid);
+    process->pid = 0;
+    if (process->hears) {
+        bool ignores = process->grace.left_ns <= 0;
+        adapter_accuse(process, ignores ? "ignores shutdown and SIGTERM: it had to be killed"
+                                        : "did not end within 60 s: it had to be killed");
+    }
+}
+
+/* False: its end is not awaited any more. */
+static bool stop_awaits(struct adapter_process *process, bool last)
+{
+    int status = 0;
+    if (process_ended(process->pid, &status)) {
+        stop_ended(process);
+        return false;
+    }
+    if (stop_over_time(&process->grace, process->pid, 0)) {
+        stop_make(process, last);
+        return false;
+    }
+    return true;
+}
+
+/* Those that have not ended after `length_ns` in which they could are told to, or made to. */
+static void stop_await(struct adapter *adapter, int64_t length_ns, bool last)
+{
+    bool any = true;
     for (int32_t i = 0; i < adapter->process_count; i++) {
         struct adapter_process *process = &adapter->processes[i];
-        if (process->pid <= 0) {
-            continue;
+        process->awaited = process->pid > 0 && process->hears;
+        if (process->awaited) {
+            stop_begin(process, length_ns);
+        } else if (process->pid > 0) {
+            stop_make(process, last);
         }
-        if (process->hears && stop_ended(process, deadline_ns, again_ns)) {
-            stop_over(process);
-        } else if (process->hears && !last) {
-            (void)kill(-process->pid, SIGTERM);
-        } else {
-            process_kill_group(process->pid);
-            process->pid = 0;
-            if (process->hears) {
-                adapter_accuse(process, "ignores shutdown and SIGTERM: it had to be killed");
-            }
+    }
+    while (any) {
+        any = false;
+        for (int32_t i = 0; i < adapter->process_count; i++) {
+            struct adapter_process *process = &adapter->processes[i];
+            process->awaited = process->awaited && stop_awaits(process, last);
+            any = any || process->awaited;
+        }
+        if (any) {
+            stop_wait();
         }
     }
 }
@@ -156,14 +221,15 @@ static void cut_log(const struct adapter_process *process)
 
 void adapter_stop(struct adapter *adapter)
 {
-    int64_t deadline_ns = loop_now_ns() + ADAPTER_GOODBYE_MS * NS_PER_MS;
+    int64_t bound_ns = loop_now_ns() + ADAPTER_END_MS_MAX * NS_PER_MS;
     adapter->stopped = true;
     for (int32_t i = 0; i < adapter->process_count; i++) {
         struct adapter_process *process = &adapter->processes[i];
         process->hears = !process->gone && stop_ask(process);
+        process->grace.bound_ns = bound_ns;
     }
-    stop_await(adapter, deadline_ns, false);
-    stop_await(adapter, loop_now_ns() + ADAPTER_TERM_MS * NS_PER_MS, true);
+    stop_await(adapter, ADAPTER_GOODBYE_MS * NS_PER_MS, false);
+    stop_await(adapter, ADAPTER_TERM_MS * NS_PER_MS, true);
     for (int32_t i = 0; i < adapter->process_count; i++) {
         cut_log(&adapter->processes[i]);
     }

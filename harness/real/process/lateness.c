@@ -62,6 +62,37 @@ uint32_t lateness_look(struct lateness *lateness, const struct lateness_clocks *
     return count;
 }
 
+static int64_t at_least_0(int64_t ns)
+{
+    return ns > 0 ? ns : 0;
+}
+
+void lateness_grace_begin(struct lateness_grace *grace, int64_t now_ns, int64_t length_ns,
+                          const struct lateness_sight *sight)
+{
+    grace->left_ns = length_ns;
+    grace->last_ns = now_ns;
+    grace->last = *sight;
+}
+
+bool lateness_grace_look(struct lateness_grace *grace, int64_t now_ns,
+                         const struct lateness_sight *sight)
+{
+    int64_t gap_ns = now_ns - grace->last_ns;
+    ASSERT(gap_ns >= 0);
+    /* Threads that have ended take their sums with them. */
+    int64_t waited_ns = at_least_0(sight->waited_ns - grace->last.waited_ns);
+    int64_t ran_ns = at_least_0(sight->ran_ns - grace->last.ran_ns);
+    bool waits = sight->ready && ran_ns < gap_ns / 2;
+    int64_t used_ns = waits ? 0 : at_least_0(gap_ns - waited_ns);
+    /* Where we stood still nobody knows what they could do. */
+    used_ns = used_ns < 2 * LATENESS_GRACE_LOOK_NS ? used_ns : 2 * LATENESS_GRACE_LOOK_NS;
+    grace->left_ns -= used_ns;
+    grace->last_ns = now_ns;
+    grace->last = *sight;
+    return grace->left_ns <= 0 || now_ns >= grace->bound_ns;
+}
+
 /* ---- the machine ----------------------------------------------------------------------------- */
 
 static int64_t clock_read(clockid_t clock)
@@ -126,4 +157,20 @@ int64_t lateness_waited(pid_t pid)
 {
     int64_t sum_ns = 0;
     return proc_threads(pid, add_waited, &sum_ns) ? sum_ns : -1;
+}
+
+static void add_sight(pid_t thread, void *data)
+{
+    struct lateness_sight *sight = data;
+    char line[SCHEDSTAT_BYTES];
+    (void)proc_read_thread(thread, "schedstat", line, sizeof line);
+    char state = proc_state_thread(thread);
+    sight->ran_ns += at_least_0(strtoll(line, NULL, 10));
+    sight->waited_ns += at_least_0(schedstat_of(line));
+    sight->ready = sight->ready || state == 'R' || state == 'D';
+}
+
+void lateness_see(pid_t pid, struct lateness_sight *sight)
+{
+    (void)proc_threads(pid, add_sight, sight);
 }

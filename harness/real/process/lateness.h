@@ -10,6 +10,8 @@
  *
  * Clocks are given, so that a suspended machine can be tested without one. A process other than
  * ours is judged by what its threads waited for a processor (lateness_waited).
+ *
+ * Who is given a grace to do something in is given a processor for as long: see lateness_grace.
  */
 #ifndef HARNESS_REAL_LATENESS_H
 #define HARNESS_REAL_LATENESS_H
@@ -22,6 +24,7 @@ enum {
     LATENESS_BEAT_NS = 1000000,    /* a look should come so often */
     LATENESS_STOP_NS = 1000000000, /* we were stopped, or as good as */
     LATENESS_FOUND_MAX = 3,
+    LATENESS_GRACE_LOOK_NS = 50000000, /* how often who has a grace should be looked at */
 };
 
 struct lateness_clocks {
@@ -58,5 +61,29 @@ void lateness_read(struct lateness_clocks *clocks);
 int64_t lateness_waited(pid_t pid);
 /* The same of its first thread alone: the one that serves, in a redis-server. */
 int64_t lateness_waited_main(pid_t pid);
+
+/* What some processes did until now: their threads, taken together. */
+struct lateness_sight {
+    int64_t ran_ns;
+    int64_t waited_ns; /* for a processor; what it waits for now is added when it has one */
+    bool ready;        /* one of them has a processor or waits for one, or for a disk */
+};
+
+/* Add what is seen of one of them. */
+void lateness_see(pid_t pid, struct lateness_sight *sight);
+
+/* A grace: only that time of it is used up in which they, and we who look, could do anything. */
+struct lateness_grace {
+    int64_t left_ns;
+    int64_t bound_ns; /* over at this time, whatever is left */
+    int64_t last_ns;  /* of the last look */
+    struct lateness_sight last;
+};
+
+void lateness_grace_begin(struct lateness_grace *grace, int64_t now_ns, int64_t length_ns,
+                          const struct lateness_sight *sight);
+/* Look again; true: it is over. */
+bool lateness_grace_look(struct lateness_grace *grace, int64_t now_ns,
+                         const struct lateness_sight *sight);
 
 #endif

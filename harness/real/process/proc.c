@@ -45,9 +45,8 @@ size_t proc_read_thread(pid_t thread, const char *file, char *bytes, size_t room
 }
 
 /* The name stands in parentheses and may hold any byte: field 3 follows the last one. */
-static const char *stat_behind_name(pid_t pid, char *line, size_t line_bytes)
+static const char *stat_behind_name(char *line)
 {
-    (void)proc_read(pid, "stat", line, line_bytes);
     const char *end = strrchr(line, ')');
     return end != NULL && end[1] == ' ' ? end + 2 : NULL;
 }
@@ -55,14 +54,24 @@ static const char *stat_behind_name(pid_t pid, char *line, size_t line_bytes)
 char proc_state(pid_t pid)
 {
     char line[PROC_STAT_BYTES];
-    const char *state = stat_behind_name(pid, line, sizeof line);
+    (void)proc_read(pid, "stat", line, sizeof line);
+    const char *state = stat_behind_name(line);
+    return state != NULL ? *state : 0;
+}
+
+char proc_state_thread(pid_t thread)
+{
+    char line[PROC_STAT_BYTES];
+    (void)proc_read_thread(thread, "stat", line, sizeof line);
+    const char *state = stat_behind_name(line);
     return state != NULL ? *state : 0;
 }
 
 long long proc_field(pid_t pid, enum proc_field field)
 {
     char line[PROC_STAT_BYTES];
-    const char *at = stat_behind_name(pid, line, sizeof line);
+    (void)proc_read(pid, "stat", line, sizeof line);
+    const char *at = stat_behind_name(line);
     for (int i = 3; at != NULL && i < (int)field; i++) {
         at = strchr(at, ' ');
         at = at != NULL ? at + 1 : NULL;

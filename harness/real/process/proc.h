@@ -10,7 +10,12 @@
 #include <sys/types.h>
 
 /* Fields of /proc/PID/stat that are numbers, as proc(5) counts them. */
-enum proc_field { PROC_FIELD_PARENT = 4, PROC_FIELD_SESSION = 6, PROC_FIELD_START = 22 };
+enum proc_field {
+    PROC_FIELD_PARENT = 4,
+    PROC_FIELD_GROUP = 5,
+    PROC_FIELD_SESSION = 6,
+    PROC_FIELD_START = 22,
+};
 
 /* /proc/PID/`file` into `bytes`, cut to `room` - 1 and ended with a 0. Gives how many there are. */
 size_t proc_read(pid_t pid, const char *file, char *bytes, size_t room);
@@ -26,6 +31,9 @@ bool proc_variable(pid_t pid, const char *name, char *value, size_t value_bytes)
 
 /* The same of one thread: /proc/PID/task/TID/`file`. A process's first thread has its number. */
 size_t proc_read_thread(pid_t thread, const char *file, char *bytes, size_t room);
+
+/* The letter of its state. */
+char proc_state_thread(pid_t thread);
 
 /* Call `each` for every thread of it. False: there is no such process. */
 bool proc_threads(pid_t pid, void (*each)(pid_t thread, void *data), void *data);
