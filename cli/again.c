@@ -86,9 +86,9 @@ void again_print_options(const struct again *again,
     text_add(text, " --keep always");
 }
 
-void again_print(const struct again *again, struct text *text)
+void again_print(const struct again *again, const char *program, struct text *text)
 {
-    text_add(text, "picklock run ");
+    text_add(text, "%s run ", program);
     if (again->path[0] == '-') {
         text_add(text, "./");
     }

@@ -17,8 +17,8 @@ struct again {
     const char *cluster;
 };
 
-/* "picklock run ... --keep always". */
-void again_print(const struct again *again, struct text *text);
+/* "PROGRAM run ... --keep always". */
+void again_print(const struct again *again, const char *program, struct text *text);
 
 /* The same without what is run: " --world ... --keep always", its words put as `put` does it. */
 void again_print_options(const struct again *again,

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/foreign.h"
 #include "base/version.h"
+#include "cli/again.h"
 #include "cli/options.h"
 
 #include <limits.h>
@@ -113,6 +114,17 @@ const char *program_path(void)
     return path;
 }
 
+/* What the line began with that started the program. */
+static const char *called = "picklock";
+
+const char *program_called(void)
+{
+    static char memory[4 * PATH_MAX];
+    struct text text = text_over(memory, sizeof memory);
+    shell_word(&text, strchr(called, '/') != NULL ? called : "picklock");
+    return memory;
+}
+
 void command_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
     options_check(argp, argc, argv);
@@ -136,6 +148,9 @@ int command_fail(struct result result, const struct text *why)
 
 int command_dispatch(int argc, char **argv)
 {
+    if (argc > 0) {
+        called = argv[0];
+    }
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;

@@ -108,7 +108,7 @@ int command_init(int argc, char **argv)
     }
     printf("wrote ");
     foreign_print_line(stdout, path);
-    printf("; run it: picklock run ");
+    printf("; run it: %s run ", program_called());
     foreign_print_line(stdout, path);
     printf("\n");
     return EXIT_MET;

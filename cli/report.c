@@ -106,7 +106,7 @@ void report_add(struct report_group *group, const struct run_report *run)
 }
 
 void report_rerun(const struct report *report, const struct report_group *group,
-                  const struct run_report *run, struct text *text)
+                  const struct run_report *run, const char *program, struct text *text)
 {
     struct again again = {
         .path = group->scenario->path,
@@ -118,7 +118,7 @@ void report_rerun(const struct report *report, const struct report_group *group,
         .server = report->server,
         .cluster = report->cluster,
     };
-    again_print(&again, text);
+    again_print(&again, program, text);
 }
 
 void report_folder(const struct report *report, const struct report_group *group,
@@ -283,12 +283,16 @@ static void report_kind_text(const struct report *report, const struct report_gr
         printf("\n");
         rest += bytes + (rest[bytes] == '\n');
     }
-    report_rerun(report, group, run, &text);
+    report_rerun(report, group, run, program_called(), &text);
     printf("        again: %s\n", text.data);
     if (run->kept || run->logged) {
         text_clear(&text);
         report_folder(report, group, run, &text);
-        printf("        %s", run->kept ? "story: picklock show " : "logs:  ");
+        if (run->kept) {
+            printf("        story: %s show ", program_called());
+        } else {
+            printf("        logs:  ");
+        }
         text_clear(&word);
         shell_word(&word, text.data);
         printf("%s\n", word.data);

@@ -134,8 +134,8 @@ void report_folder(const struct report *report, const struct report_group *group
 /* "exclusion, no_leak": the checks that some run of the group was not as expected in. */
 void report_unmet(const struct report_group *group, struct text *text);
 
-/* The command that runs this again. */
+/* The command that runs this again, by this `program`: whoever reads it may have it elsewhere. */
 void report_rerun(const struct report *report, const struct report_group *group,
-                  const struct run_report *run, struct text *text);
+                  const struct run_report *run, const char *program, struct text *text);
 
 #endif

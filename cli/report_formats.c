@@ -40,7 +40,7 @@ void report_group_tap(struct report *report, const struct report_group *group)
         }
         yaml_lines_print("reason", run->sentences);
         text_clear(&text);
-        report_rerun(report, group, run, &text);
+        report_rerun(report, group, run, "picklock", &text);
         yaml_lines_print("again", text.data);
     }
     text_clear(&text);

@@ -68,7 +68,7 @@ void report_line(const struct report *report, const struct report_group *group,
     checks_print(run, line);
     causes_print(run, line);
     text_add_json_field(line, "why", run->sentences);
-    report_rerun(report, group, run, &rerun);
+    report_rerun(report, group, run, "picklock", &rerun);
     text_add_json_field(line, "rerun", rerun.data);
     ASSERT(!line->cut && !rerun.cut);
 }

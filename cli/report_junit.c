@@ -26,7 +26,7 @@ static void element_print(const struct report *report, const struct report_group
     struct text rerun = text_over(memory, sizeof memory);
     const char *element = group->errors > 0 ? "error" : "failure";
     const char *type = group->errors > 0 ? "environment" : group->unmet > 0 ? "unmet" : "unknown";
-    report_rerun(report, group, run, &rerun);
+    report_rerun(report, group, run, "picklock", &rerun);
     fprintf(report->junit, "      <%s type=\"%s\" message=\"", element, type);
     xml_print(report->junit, run->sentences);
     fprintf(report->junit, "\">");

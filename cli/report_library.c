@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/foreign.h"
+#include "cli/command.h"
 #include "cli/json.h"
 
 #include <inttypes.h>
@@ -153,9 +154,9 @@ static void print_declared(const struct lock_nature *nature)
 static void print_answer(const struct report *report, const size_t outcomes[LIBRARY_OUTCOMES])
 {
     if (outcomes[LIBRARY_BLAMED] > 0) {
-        printf("Not safe: the library broke its own promises. `picklock show %s/NAME/1/real` tells "
+        printf("Not safe: the library broke its own promises. `%s show %s/NAME/1/real` tells "
                "how.\n",
-               report->out);
+               program_called(), report->out);
     } else if (outcomes[LIBRARY_UNKNOWN] + outcomes[LIBRARY_ERROR] > 0) {
         printf("Not known: nothing was found that the library is to blame for, but not all of it "
                "could be judged.\n");

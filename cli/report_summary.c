@@ -36,7 +36,7 @@ static void row_print(const struct report *report, const struct report_group *gr
             group->scenario->name, group->world, word, group->runs - group->met, group->runs);
     cell_print(report->summary, run->sentences);
     fprintf(report->summary, " | ");
-    report_rerun(report, group, run, &text);
+    report_rerun(report, group, run, "picklock", &text);
     cell_print(report->summary, text.data);
     fprintf(report->summary, " |\n");
 }

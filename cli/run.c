@@ -5,6 +5,7 @@
 #include "cli/dry.h"
 #include "cli/each.h"
 #include "cli/filter.h"
+#include "cli/outputs.h"
 #include "cli/pool.h"
 #include "cli/report.h"
 #include "cli/report_library.h"
@@ -153,32 +154,6 @@ static struct result run_open_shard(const struct run_options *options, struct re
     return shard_open(&shard, &report->shard, why);
 }
 
-/* A file that is written beside the results; without a path there is none. */
-static struct result run_open(const char *path, const char *mode, FILE **file, struct text *why)
-{
-    if (path == NULL) {
-        return RESULT_OK;
-    }
-    *file = fopen(path, mode);
-    if (*file == NULL) {
-        text_add(why, "cannot write %s: %s", path, strerror(errno));
-        return result_error(ERROR_IO);
-    }
-    return RESULT_OK;
-}
-
-/* The first failure is the one to tell: `before`, if there was one. */
-static struct result run_close(const char *path, FILE *file, struct result before, struct text *why)
-{
-    bool written = file == NULL || (ferror(file) == 0);
-    written = (file == NULL || fclose(file) == 0) && written;
-    if (!written && !result_failed(before)) {
-        text_add(why, "cannot write %s: %s", path, strerror(errno));
-        return result_error(ERROR_IO);
-    }
-    return before;
-}
-
 /* Take out what does not apply to the lock. A library is asked what it is, if that matters. */
 static struct result run_sort(struct run_options *options, struct scenario_list *scenarios,
                               struct arena *arena, struct run_lock *lock, struct text *why)
@@ -232,6 +207,35 @@ static struct result run_check_fits(const struct pool_order *order,
     return RESULT_OK;
 }
 
+/* Run them all, with what is written beside the results. */
+static struct result run_and_report(struct run_options *options, struct arena *arena,
+                                    struct report *report, int *exit_code, struct text *why)
+{
+    struct output outputs[] = {
+        {.path = options->junit},
+        {.path = options->results},
+        {.path = options->summary, .adds = true},
+    };
+    struct result result = outputs_open(outputs, sizeof outputs / sizeof outputs[0], why);
+    report->junit = outputs[0].file;
+    report->results = outputs[1].file;
+    report->summary = outputs[2].file;
+    if (options->sharded && !result_failed(result)) {
+        result = run_open_shard(options, report, why);
+    }
+    if (!result_failed(result)) {
+        result = pool_run(&options->order, arena, report, exit_code, why);
+    }
+    if (report->baseline != NULL) {
+        baseline_release(report->baseline);
+    }
+    if (report->shard != NULL) {
+        shard_close(report->shard);
+        (void)rmdir(options->order.out); /* where nothing was left in it */
+    }
+    return outputs_close(outputs, sizeof outputs / sizeof outputs[0], result, why);
+}
+
 static struct result run_all(struct run_options *options, struct arena *arena, int *exit_code,
                              struct text *why)
 {
@@ -266,9 +270,6 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
         .time_scale_ppm = options->order.time_scale_ppm,
         .stress_ns = options->order.stress_ns,
     };
-    TRY(run_open(options->junit, "we", &report.junit, why));
-    TRY(run_open(options->summary, "ae", &report.summary, why));
-    TRY(run_open(options->results, "we", &report.results, why));
     options->order.scenarios = &scenarios;
     options->order.runs.files = scenarios.count;
     if (options->order.trace != NULL && !run_is_single(&options->order)) {
@@ -278,20 +279,7 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
     if (options->baseline != NULL) {
         TRY(baseline_read(options->baseline, arena, &report.baseline, why));
     }
-    if (options->sharded) {
-        TRY(run_open_shard(options, &report, why));
-    }
-    struct result result = pool_run(&options->order, arena, &report, exit_code, why);
-    if (report.baseline != NULL) {
-        baseline_release(report.baseline);
-    }
-    if (report.shard != NULL) {
-        shard_close(report.shard);
-        (void)rmdir(options->order.out); /* where nothing was left in it */
-    }
-    TRY(run_close(options->junit, report.junit, result, why));
-    TRY(run_close(options->results, report.results, result, why));
-    return run_close(options->summary, report.summary, result, why);
+    return run_and_report(options, arena, &report, exit_code, why);
 }
 
 int command_run(int argc, char **argv)

@@ -270,7 +270,7 @@ static struct again run_again(const struct run_request *request)
 void run_rerun(const struct run_request *request, struct text *text)
 {
     struct again again = run_again(request);
-    again_print(&again, text);
+    again_print(&again, "picklock", text);
 }
 
 /* Where it is run from: what an adapter, a server or nodes are may be named from there. */

@@ -205,7 +205,7 @@ static void cause_add(struct tally *tally, const struct report *report,
     if (cause->runs == 0 || (differs(run) && !cause->shown_differs)) {
         struct text rerun = text_over(cause->rerun, sizeof cause->rerun);
         memcpy(cause->title, wanted.title, sizeof cause->title);
-        report_rerun(report, group, run, &rerun);
+        report_rerun(report, group, run, "picklock", &rerun);
         cause->seed = run->seed;
         cause->shown_differs = differs(run);
         cause->link[0] = '\0';

@@ -92,7 +92,7 @@ class Containers(unittest.TestCase):
         for _ in range(3):
             if done.returncode not in (2, 3) or " 0 not as expected" not in done.stdout:
                 break
-            undecided = sorted(set(re.findall(r"again: picklock run (\S+) ", done.stdout)))
+            undecided = sorted(set(re.findall(r"again: \S+ run (\S+) ", done.stdout)))
             self.assertTrue(undecided, done.stdout[-3000:])
             print("corpus: undecided, asked again:", *undecided, flush=True)
             done = self.compose("run", "--rm", "harness", "run", *undecided)

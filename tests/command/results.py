@@ -29,7 +29,7 @@ class Kept(Command):
         path = self.good("unmet", UNMET)
         for seeds in ("1..60", "1..60"):
             result = self.picklock("run", path, "--seeds", seeds, "--keep-last", "3")
-            story = result.stdout.split("story: picklock show ")[1].split()[0]
+            story = result.stdout.split(" show ")[1].split()[0]
             self.assertTrue((self.folder / story / "history.jsonl").exists(), result.stdout)
 
     def test_no_more_are_kept_than_asked_for_and_the_shortest(self):
@@ -193,7 +193,10 @@ expect:
         self.assertIn("Not as expected, or unknown:", last)
         below = lines[lines.index("Not as expected, or unknown:"):]
         self.assertEqual([line.split()[:2] for line in below if line[:1].isalpha()][1:], [["FAIL", "a-unmet"]])
-        self.assertTrue(any(line.strip().startswith("again: picklock run ") for line in below))
+        again = next(line.strip() for line in below if line.strip().startswith("again: "))
+        self.assertTrue(again.startswith(f"again: {PICKLOCK} run "), again)    # by the path that was typed
+        typed = subprocess.run(again.removeprefix("again: "), shell=True, cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(typed.returncode, 1, typed.stderr)
         self.assertRegex(lines[-1], "^1 as expected, 1 not as expected, 0 unknown, 0 errors")
         for words in ([good, "--quiet"], [unmet, "--quiet"], [unmet]):
             self.assertNotIn("Not as expected, or", self.picklock("run", *words).stdout)   # nothing stands between

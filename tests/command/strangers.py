@@ -2,6 +2,8 @@
 """What strangers do: names with line breaks, links and files of their own, servers that are broken. `strangers.py ./picklock`."""
 import os
 import re
+import resource
+import signal
 import subprocess
 
 from common import GOOD, PICKLOCK, SCENARIOS, Command, main
@@ -145,6 +147,25 @@ class Theirs(Command):
         seeds = [path for path in (self.folder / "picklock-out" / "unmet").iterdir() if not path.is_symlink()]
         self.assertLess(len(seeds), 10)
         self.assertEqual([path for path in seeds if not list(path.iterdir())], [])
+
+    def test_what_is_written_beside_the_results_is_whole_or_not_there(self):
+        def full():
+            """No file takes a byte."""
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+        path = self.good("good")
+        (self.folder / "all.md").write_text("what stood here\n")
+        for option, name, left in (("--junit", "x.xml", None), ("--results", "x.jsonl", None), ("--summary", "x.md", None),
+                                   ("--summary", "all.md", "what stood here\n")):
+            done = self.picklock("run", path, "--world", "sim", "--keep", "never", option, name, preexec_fn=full)
+            self.assertEqual(done.returncode, 3, done.stdout)
+            self.assertIn(f"cannot write {name}: File too large", done.stderr)
+            self.assertEqual((self.folder / name).read_text() if left else (self.folder / name).exists(), left or False)
+        for words in (["--junit", "x.xml", "--results", "no/x"], ["--junit", "x.xml", "--shard", "1/2", "--out", "/dev/null"],
+                      ["--junit", "x.xml", "--baseline", "no"]):
+            self.assertIn(self.picklock("run", path, "--world", "sim", *words).returncode, (3, 4), words)
+            self.assertFalse((self.folder / "x.xml").exists(), words)
 
     def test_what_could_not_be_written_is_not_left_half(self):
         self.assertIn("cannot write", self.picklock("show", self.kept(), "--html", "/dev/full").stderr)
