@@ -96,7 +96,7 @@ int command_fail(struct result result, const struct text *why);
 /* Path of this very program, for children. */
 const char *program_path(void);
 
-/* How it was called, as a shell takes it, for a line that is to be typed again: by the path that was
+/* How it was called, as a shell takes it, for a line to be typed again: by the path that was
  * typed, or "picklock" where it was found by its name. */
 const char *program_called(void);
 
