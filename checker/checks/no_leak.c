@@ -13,6 +13,9 @@ enum leak_reason {
     OVERTOOK_STILL_THERE,
     KEPT_TO_EXPIRE, /* the same, of a key that no release took with it */
     KEPT_STILL_THERE,
+    UNDONE_TO_EXPIRE, /* the same, of a key that came behind the delete that was to undo it */
+    UNDONE_STILL_THERE,
+    LEAK_REASONS
 };
 
 /*
@@ -66,8 +69,10 @@ static uint8_t leak_of(const struct ledger *ledger, const struct ledger_key *key
     }
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     bool released = claim != NULL && claim->state == CLAIM_GRANTED;
-    bool deleted = key->missed && memcmp(&key->named, &key->value, sizeof key->value) == 0;
-    return kept ? KEPT_TO_EXPIRE : released || deleted ? OVERTOOK_TO_EXPIRE : LEFT_TO_EXPIRE;
+    return kept             ? KEPT_TO_EXPIRE
+           : released       ? OVERTOOK_TO_EXPIRE
+           : key->overtaken ? UNDONE_TO_EXPIRE
+                            : LEFT_TO_EXPIRE;
 }
 
 static void leak_violated(struct no_leak *leak, const struct ledger *ledger,
@@ -86,6 +91,9 @@ static void leak_violated(struct no_leak *leak, const struct ledger *ledger,
         .number = {ledger->now_ns - (kept ? claim->freed_ns : key->set_ns), key->process},
         .rest = rest_of_deletion(ledger, key->process, from_ns),
     };
+    if (key->overtaken && !kept) {
+        finding.evidence[finding.evidence_count++] = key->miss.index;
+    }
     check_fail(&leak->result, ledger, &finding);
 }
 
@@ -127,35 +135,61 @@ static void leak_finish(void *state, const struct ledger *ledger)
     check_conclude(&leak->result);
 }
 
-static bool is_to_the_end(uint8_t reason)
+/* How a key was left, to its ttl and to the end of the run. */
+static const struct {
+    const char *story; /* "client 1", and then this */
+    const char *effect;
+    const char *until;
+} words[LEAK_REASONS] = {
+#define OF_GRANT " released "
+#define OF_NONE  " was refused "
+#define LEFT     "'s acquire that was not granted left its key of "
+#define OVERTOOK "'s release overtook its own key of "
+#define KEPT     "'s release left its key of "
+#define UNDONE   "'s clean-up overtook its own key of "
+#define TO_TTL   ", until its ttl was over"
+#define TO_END   ", to the end of the run"
+    [LEFT_TO_EXPIRE] = {LEFT, OF_NONE, TO_TTL},
+    [STILL_THERE] = {LEFT, OF_NONE, TO_END},
+    [OVERTOOK_TO_EXPIRE] = {OVERTOOK, OF_GRANT, TO_TTL},
+    [OVERTOOK_STILL_THERE] = {OVERTOOK, OF_GRANT, TO_END},
+    [KEPT_TO_EXPIRE] = {KEPT, OF_GRANT, TO_TTL},
+    [KEPT_STILL_THERE] = {KEPT, OF_GRANT, TO_END},
+    [UNDONE_TO_EXPIRE] = {UNDONE, OF_NONE, TO_TTL},
+    [UNDONE_STILL_THERE] = {UNDONE, OF_NONE, TO_END},
+};
+
+/* The set of the key: a delete that came before it stands before it. */
+static const struct history_event *set_of(const struct telling *telling)
 {
-    return reason == STILL_THERE || reason == OVERTOOK_STILL_THERE || reason == KEPT_STILL_THERE;
+    const struct history_event *first = telling_evidence(telling, 0);
+    return first->f == HISTORY_KEY_KEPT ? telling_evidence(telling, 1) : first;
 }
 
 static void say_leak(const struct telling *telling)
 {
     struct text *text = telling->text;
-    const struct history_event *set = telling_evidence(telling, 0);
+    const struct history_event *set = set_of(telling);
     uint8_t reason = telling->result->reason;
     put_client(telling, set->process);
-    text_add(text, "%s",
-             reason <= STILL_THERE            ? "'s acquire that was not granted left its key of "
-             : reason <= OVERTOOK_STILL_THERE ? "'s release overtook its own key of "
-                                              : "'s release left its key of ");
+    text_add(text, "%s", words[reason].story);
     put_resource(telling, set->resource);
     text_add(text, " on node %" PRId32 ", where it stayed for ", set->node + 1);
     put_length(text, telling->result->number[0]);
-    text_add(text, is_to_the_end(reason) ? ", to the end of the run" : ", until its ttl was over");
+    text_add(text, "%s", words[reason].until);
 }
 
 static void effect_leak(const struct telling *telling)
 {
-    const struct history_event *set = telling_evidence(telling, 0);
+    const struct history_event *set = set_of(telling);
+    uint8_t reason = telling->result->reason;
     put_client(telling, set->process);
-    text_add(telling->text,
-             telling->result->reason <= STILL_THERE ? " was refused " : " released ");
+    text_add(telling->text, "%s", words[reason].effect);
     put_resource(telling, set->resource);
     text_add(telling->text, ", and left its key on node %" PRId32, set->node + 1);
+    if (reason == UNDONE_TO_EXPIRE || reason == UNDONE_STILL_THERE) {
+        text_add(telling->text, ": its delete came there before the set that it had sent earlier");
+    }
 }
 
 const struct check check_no_leak = {
@@ -176,5 +210,6 @@ const struct check check_no_leak = {
     .part = PART_LOCK,
     .weight = 2,
     .explains = 1 << LEFT_TO_EXPIRE | 1 << STILL_THERE | 1 << OVERTOOK_TO_EXPIRE |
-                1 << OVERTOOK_STILL_THERE | 1 << KEPT_TO_EXPIRE | 1 << KEPT_STILL_THERE,
+                1 << OVERTOOK_STILL_THERE | 1 << KEPT_TO_EXPIRE | 1 << KEPT_STILL_THERE |
+                1 << UNDONE_TO_EXPIRE | 1 << UNDONE_STILL_THERE,
 };

@@ -248,6 +248,14 @@ void put_node_event(const struct telling *telling, const struct history_event *e
     bool deleted = event->f == HISTORY_KEY_DELETED && event->process != HISTORY_NOBODY;
     bool set = event->f == HISTORY_KEY_SET && event->process != HISTORY_NOBODY;
     bool one = ledger_bits(nodes) == 1;
+    if (event->f == HISTORY_KEY_KEPT && event->process != HISTORY_NOBODY) {
+        put_client(telling, event->process);
+        text_add(text, " finds no key of its own of ");
+        put_resource(telling, event->resource);
+        text_add(text, " on ");
+        put_nodes(text, nodes);
+        return;
+    }
     if (deleted) {
         put_client(telling, event->process);
         text_add(text, " deletes ");

@@ -103,6 +103,16 @@ struct ledger_end {
     uint8_t f;          /* enum history_f; HISTORY_KEY_DELETED, ... */
 };
 
+/* A delete that found no key: the last one at a node. */
+struct ledger_miss {
+    bool any;
+    bool named;                 /* it told the value that it was after: */
+    struct history_value value; /* ... this one */
+    int32_t process;
+    uint64_t index;
+    int64_t sent_ns; /* TIME_NEVER where that is not told */
+};
+
 struct ledger_key {
     struct history_value value; /* all zero where it cannot be seen */
     int32_t process;            /* who set it; HISTORY_NOBODY if unknown */
@@ -114,12 +124,12 @@ struct ledger_key {
     bool shortened; /* ... as it was before an extension, which was lost */
     uint8_t back_cause;
     int16_t back_fault;
-    bool missed;     /* a delete that named `named` found no such key */
     bool endless;    /* has no expiry */
     uint8_t outcome; /* of the acquire that set it: enum claim_state; FREE: not told by whom */
     uint64_t outcome_index;
     int64_t outcome_ns;
-    struct history_value named;
+    struct ledger_miss miss;
+    bool overtaken; /* by a command that its client sent later: its miss */
     uint64_t set_index;
     int64_t set_ns;
     int64_t until_ns;    /* on a sound clock; 0 where unknown */

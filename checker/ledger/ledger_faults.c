@@ -145,13 +145,6 @@ bool ledger_leases_are_sure(const struct ledger *ledger)
     return true;
 }
 
-/* Whether a delete that names this key came before it: its connection was given up, and what was on
- * its way there came behind what was sent on the next. */
-static bool was_overtaken(const struct ledger_key *key)
-{
-    return key->missed && history_value_equal(&key->named, &key->value);
-}
-
 bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
 {
     ASSERT(key->sent_ns <= key->set_ns);
@@ -161,7 +154,9 @@ bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key,
                           fault->end_ns > key->sent_ns;
         bool of_link = fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK) &&
                        ledger_fault_on_client(fault, key->process);
-        on_its_way = on_its_way && (fault->kind != FAULT_LOSE_REPLY || was_overtaken(key));
+        /* Its connection was given up: what was on its way there came behind what was sent on the
+         * next. */
+        on_its_way = on_its_way && (fault->kind != FAULT_LOSE_REPLY || key->overtaken);
         if (on_its_way && (of_link || ledger_fault_on_store(ledger, fault, node))) {
             return true;
         }

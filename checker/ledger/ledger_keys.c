@@ -104,6 +104,34 @@ static int64_t set_sent_ns(const struct ledger_process *process, const struct hi
     return told ? event->sent_ns : asked ? process->asked_ns : event->time_ns;
 }
 
+/* Remember a delete that found no key: not in place of another's that told what it was after. */
+static void key_missed(struct ledger_key *key, const struct history_event *event)
+{
+    bool named = (event->flags & HISTORY_HAS_VALUE) != 0;
+    if (!named && key->miss.named && key->miss.process != event->process) {
+        return;
+    }
+    key->miss = (struct ledger_miss){
+        .any = true,
+        .named = named,
+        .value = event->value,
+        .process = event->process,
+        .index = event->index,
+        .sent_ns = (event->flags & HISTORY_HAS_SENT) != 0 ? event->sent_ns : TIME_NEVER,
+    };
+}
+
+/* Whether a delete came before the set that its client had sent earlier: it went another way. */
+static bool is_overtaken(const struct ledger_miss *miss, const struct history_event *set)
+{
+    bool told = (set->flags & HISTORY_HAS_SENT) != 0 && miss->sent_ns != TIME_NEVER;
+    if (!miss->any) {
+        return false;
+    }
+    return miss->named ? history_value_equal(&miss->value, &set->value)
+                       : told && miss->process == set->process && miss->sent_ns > set->sent_ns;
+}
+
 static void key_set(struct ledger *ledger, struct ledger_key *key,
                     const struct history_event *event)
 {
@@ -118,8 +146,8 @@ static void key_set(struct ledger *ledger, struct ledger_key *key,
         .before = key->present ? key->process : HISTORY_NOBODY,
         .present = true,
         .endless = (event->flags & HISTORY_HAS_UNTIL) == 0 || event->until_ns == TIME_NEVER,
-        .missed = key->missed,
-        .named = key->named,
+        .miss = key->miss,
+        .overtaken = is_overtaken(&key->miss, event),
         .set_index = event->index,
         .set_ns = event->time_ns,
         .until_ns = event->until_ns,
@@ -396,10 +424,8 @@ void ledger_step_node(struct ledger *ledger, const struct history_event *event)
     } else if (event->f == HISTORY_KEY_DELETED || event->f == HISTORY_KEY_EXPIRED ||
                event->f == HISTORY_KEY_LOST || event->f == HISTORY_KEY_EVICTED) {
         key_end(ledger, key, event);
-    } else if (event->f == HISTORY_KEY_KEPT && (event->flags & HISTORY_HAS_VALUE) != 0 &&
-               !key->present) { /* of one that is there: what came before it */
-        key->missed = true;
-        key->named = event->value;
+    } else if (event->f == HISTORY_KEY_KEPT && !key->present) {
+        key_missed(key, event); /* of one that is there: what came before it */
     } else if (event->f == HISTORY_KEY_EXTENDED) {
         key_extended(ledger, key, event);
         key->shortened = false;

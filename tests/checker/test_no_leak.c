@@ -69,16 +69,31 @@ Test(no_leak, delete_that_overtook_its_own_set_left_it)
         REFUSE(50, 1) ENDED(1005, 1, "expired", "a", "ttl");
     assert_fails(judge_lines("no_leak", overtaken), BLAME_LIBRARY, ASSUMPTION_NONE);
     cr_assert_str_eq(headline("no_leak", overtaken),
-                     "no_leak: client 1's release overtook its own key of r0 on node 1, where it "
+                     "no_leak: client 1's clean-up overtook its own key of r0 on node 1, where it "
                      "stayed for 1 s, until its ttl was over");
+    cr_assert_eq(judge_lines("no_leak", overtaken).evidence_count, 4);
+    cr_assert_eq(judge_lines("no_leak", overtaken).evidence[0], (uint64_t)1);
+}
+
+#define SENT(ms, n, p, v, end, from)                                                               \
+    ON(ms, n, "set")                                                                               \
+    ",'process':" #p ",'value':'" v "','until':" #end "000000,'sent':" #from "000000}\n"
+
+/* Which key it was after, a node may not tell; who sent it, and when, says which came first. */
+Test(no_leak, delete_without_a_name_that_was_sent_later_and_came_before)
+{
+#define NAMELESS(ms, n, p, from) ON(ms, n, "kept") ",'process':" #p ",'sent':" #from "000000}\n"
+#define CAME(kept)                                                                                 \
+    HEADER ASK(1, 1) kept SENT(5, 1, 1, "a", 1005, 2) REFUSE(50, 1)                                \
+        ENDED(1005, 1, "expired", "a", "ttl")
+    cr_assert(strstr(headline("no_leak", CAME(NAMELESS(4, 1, 1, 3))), "clean-up overtook"));
+    cr_assert(strstr(headline("no_leak", CAME(NAMELESS(4, 1, 1, 1))), "left its key"));
+    cr_assert(strstr(headline("no_leak", CAME(NAMELESS(4, 1, 2, 3))), "left its key"));
 }
 
 /* The node is frozen with the set in its hands, and delivers it when it thaws. */
 Test(no_leak, command_that_a_fault_held_back_is_nobodys_fault)
 {
-#define SENT(ms, n, p, v, end, from)                                                               \
-    ON(ms, n, "set")                                                                               \
-    ",'process':" #p ",'value':'" v "','until':" #end "000000,'sent':" #from "000000}\n"
 #define HELD_UNTIL(thaw, from)                                                                     \
     HEADER FAULT_OF_NODE(1, 1, "stall", "start", 1) ASK(2, 1) REFUSE(300, 1)                       \
         FAULT_OF_NODE(thaw, 1, "stall", "end", 1) SENT(500, 1, 1, "a", 1500, from)                 \
