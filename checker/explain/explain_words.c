@@ -245,32 +245,24 @@ void put_node_event(const struct telling *telling, const struct history_event *e
                     uint64_t nodes)
 {
     struct text *text = telling->text;
-    bool deleted = event->f == HISTORY_KEY_DELETED && event->process != HISTORY_NOBODY;
-    bool set = event->f == HISTORY_KEY_SET && event->process != HISTORY_NOBODY;
-    bool one = ledger_bits(nodes) == 1;
-    if (event->f == HISTORY_KEY_KEPT && event->process != HISTORY_NOBODY) {
+    bool by_client = event->process != HISTORY_NOBODY;
+    const char *does = !by_client                        ? NULL
+                       : event->f == HISTORY_KEY_DELETED ? " deletes the"
+                       : event->f == HISTORY_KEY_SET     ? " sets the"
+                       : event->f == HISTORY_KEY_KEPT    ? " finds none of its"
+                                                         : NULL;
+    bool one = ledger_bits(nodes) == 1 && event->f != HISTORY_KEY_KEPT;
+    if (does != NULL) {
         put_client(telling, event->process);
-        text_add(text, " finds no key of its own of ");
-        put_resource(telling, event->resource);
-        text_add(text, " on ");
-        put_nodes(text, nodes);
-        return;
     }
-    if (deleted) {
-        put_client(telling, event->process);
-        text_add(text, " deletes ");
-    } else if (set) {
-        put_client(telling, event->process);
-        text_add(text, " sets ");
-    }
-    text_add(text, "the %s of ", one ? "key" : "keys");
+    text_add(text, "%s %s of ", does != NULL ? does : "the", one ? "key" : "keys");
     put_resource(telling, event->resource);
     text_add(text, " on ");
     put_nodes(text, nodes);
-    if (set) {
-        text_add(text, "%s", (event->flags & HISTORY_HAS_UNTIL) != 0 ? "" : ", without an expiry");
-    } else if (!deleted) {
+    if (does == NULL) {
         text_add(text, ": %s", history_f_name((enum history_f)event->f));
+    } else if (event->f == HISTORY_KEY_SET && (event->flags & HISTORY_HAS_UNTIL) == 0) {
+        text_add(text, ", without an expiry");
     }
     if (event->cause != CAUSE_NONE) {
         text_add(text, " (%s", history_cause_name((enum history_cause)event->cause));
