@@ -106,6 +106,33 @@ static bool wire_is(const struct wire_line *line, size_t field, const char *word
     return line->count > field && strcmp(line->field[field], word) == 0;
 }
 
+/*
+ * A command that says what another of the operation said, but for the word that is VALUE there, has
+ * the value of an acquire that was refused, which no answer reports.
+ */
+static void wire_learn(struct look *look, const struct wire_line *line,
+                       enum look_operation operation)
+{
+    for (size_t i = 0; i < look->shape_count[operation]; i++) {
+        const char *known = look->shapes[operation][i].words;
+        const char *value = NULL;
+        bool alike = true;
+        for (size_t j = 5; j < line->count && alike; j++) {
+            size_t bytes = strlen(line->field[j]);
+            bool is_value = strncmp(known, "VALUE", 5) == 0 && strchr(" ", known[5]) != NULL;
+            bool same = !is_value && strncmp(known, line->field[j], bytes) == 0;
+            value = is_value ? line->field[j] : value;
+            known += is_value ? 5 : same ? bytes : 0;
+            alike = (is_value || same) && *known == (j + 1 < line->count ? ' ' : '\0');
+            known += alike && *known == ' ' ? 1 : 0;
+        }
+        if (alike && value != NULL && strcmp(shown_word(look, value), value) == 0 &&
+            look->value_count < LOOK_VALUES_MAX) {
+            copy_word(look->values[look->value_count++], value, strlen(value));
+        }
+    }
+}
+
 /* A command of the first client, once the run has begun; `last` is what calls inside belong to. */
 static void wire_command(struct look *look, const struct wire_line *line, struct look_shape **last)
 {
@@ -114,6 +141,9 @@ static void wire_command(struct look *look, const struct wire_line *line, struct
     look->subscribes = look->subscribes || strcasestr(line->field[5], "subscribe") != NULL;
     if (!wire_is(line, 2, "1") || wire_is(line, 1, "0")) {
         return;
+    }
+    if (strcmp(line->field[0], "sent") == 0) {
+        wire_learn(look, line, wire_operation(line->field[4]));
     }
     wire_words(look, line, &text);
     if (strcmp(line->field[0], "sent") == 0) {
@@ -351,7 +381,8 @@ void look_history(struct look *look, const struct loaded *loaded, enum look_stor
         look->mismatch = look->mismatch || event->f == HISTORY_VALUE_MISMATCH;
         if (timed && event->f == HISTORY_KEY_SET && story == LOOK_ALONE) {
             range_take(&look->ttl_set, event->ttl_ns);
-        } else if (timed && event->f == HISTORY_KEY_EXTENDED && story == LOOK_ALONE) {
+        } else if (timed && event->f == HISTORY_KEY_EXTENDED &&
+                   (story == LOOK_ALONE || story == LOOK_LONG)) {
             range_take(&look->ttl_extended, event->ttl_ns);
         }
     }

@@ -40,7 +40,7 @@ struct look_range {
 struct look {
     struct look_shape shapes[LOOK_OPERATIONS][LOOK_SHAPES_MAX];
     size_t shape_count[LOOK_OPERATIONS];
-    char values[LOOK_VALUES_MAX][LOOK_WORD_BYTES]; /* that the adapter reported */
+    char values[LOOK_VALUES_MAX][LOOK_WORD_BYTES]; /* that it reported, or stood where they do */
     size_t value_count;
     char keys[LOOK_KEYS_MAX][LOOK_WORD_BYTES];
     bool key_is_lock[LOOK_KEYS_MAX];

@@ -372,9 +372,11 @@ static void page_print(const struct adapter_test *test)
              test->nodes == 1 ? "" : "s");
     say("connections", &text);
     text = text_over(memory, sizeof memory);
+    bool promises = (look->seen >> DECLARES_VALIDITY & 1u) != 0;
     text_add(&text, "kept in every answer; %s",
-             look->says_at ? "it says when a promise was computed"
-                           : "a promise counts from some moment of its call (no at_ms)");
+             !promises       ? "no answer promises an end"
+             : look->says_at ? "it says when a promise was computed"
+                             : "a promise counts from some moment of its call (no at_ms)");
     say("protocol", &text);
     for (size_t i = 0; i < test->slip_count; i++) {
         text = text_over(memory, sizeof memory);
