@@ -216,8 +216,21 @@ static void say_fence(const struct telling *telling)
 
 static void effect_fence(const struct telling *telling)
 {
-    bool same = telling->result->reason == NOT_UNIQUE;
-    text_add(telling->text, same ? "two grants got the same fence" : "a fence went backwards");
+    struct text *text = telling->text;
+    const struct history_event *first = telling_evidence(telling, 0);
+    const struct history_event *second = telling_evidence(telling, 1);
+    if (telling->result->reason == NOT_UNIQUE) {
+        text_add(text, "two grants got the same fence, %" PRId64, second->fence);
+        return;
+    }
+    put_client(telling, second->process);
+    text_add(text, " got fence %" PRId64 " after ", second->fence);
+    put_client(telling, first->process);
+    if (first->fence == second->fence) {
+        text_add(text, " had got the same");
+    } else {
+        text_add(text, " had got %" PRId64, first->fence);
+    }
 }
 
 const struct check check_fence_order = {
@@ -236,4 +249,5 @@ const struct check check_fence_order = {
     .over = "fences out of order",
     .part = PART_DAMAGE,
     .weight = 1,
+    .explains = 1 << NOT_GROWING | 1 << NOT_UNIQUE,
 };

@@ -190,9 +190,14 @@ static void say_store(const struct telling *telling)
     const struct history_event *other = write == one ? two : one;
     put_client(telling, write->process);
     if (telling->result->reason == STALE_WRITE && other != NULL) {
+        bool fenced = (write->flags & other->flags & HISTORY_HAS_FENCE) != 0;
         text_add(text, " wrote version %" PRId64 " of ", write->version);
         put_resource(telling, write->resource);
-        text_add(text, " under an older grant than ");
+        if (fenced && other->fence > write->fence) {
+            text_add(text, " with fence %" PRId64 ", a smaller one than ", write->fence);
+        } else {
+            text_add(text, " under an older grant than ");
+        }
         put_client(telling, other->process);
         text_add(text, ", who had written version %" PRId64, other->version);
         return;

@@ -53,7 +53,9 @@ void story_tell_grant(struct story_cast *cast, struct drafts *drafts,
         text_add(text, ", with ");
         put_quorum(text, set, cast->ledger->quorum);
     }
-    if (claim->fence != 0 && cast->history->header->fence_check) {
+    bool about_fences = cast->history->header->fence_check ||
+                        (check_at(cast->lead->check)->needs & CHECK_BIT(DECLARES_FENCE)) != 0;
+    if (claim->fence != 0 && about_fences) {
         text_add(text, ", fence %" PRId64, claim->fence);
     }
 }

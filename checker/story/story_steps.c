@@ -137,6 +137,7 @@ static void tell_damage(struct story_cast *cast, struct drafts *drafts)
     struct draft *draft = story_draft_of(cast, drafts, write->index, write->process);
     struct text *text = &draft->predicate;
     bool lost = write->basis != write->version - 1;
+    bool fenced = other != NULL && (write->flags & other->flags & HISTORY_HAS_FENCE) != 0;
     draft->store = true;
     draft->violation = true;
     text_add(text, "writes version %" PRId64, write->version);
@@ -146,6 +147,10 @@ static void tell_damage(struct story_cast *cast, struct drafts *drafts)
         text_add(text, "'s version %" PRId64 ": that update is lost", other->version);
     } else if (lost) {
         text_add(text, " over version %" PRId64 " unread: that update is lost", write->version - 1);
+    } else if (fenced && other->fence > write->fence) {
+        text_add(text, " with fence %" PRId64 " after ", write->fence);
+        put_client(story_into(cast, text), other->process);
+        text_add(text, "'s %" PRId64 ": the store accepts a stale write", other->fence);
     } else {
         text_add(text, " under its older grant: the store accepts a stale write");
     }

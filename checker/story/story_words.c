@@ -34,10 +34,14 @@ void story_put_effect(const struct story_cast *cast, size_t index, struct text *
 
 bool story_explains(const struct story_cast *cast, size_t check)
 {
+    enum { REASONS = 8 * sizeof check_at(check)->explains };
     const struct check_result *result = cast->results[check];
     if ((cast->cause->checks >> check & 1) == 0 || result->blame != BLAME_LIBRARY ||
-        result->reason >= 8 || (check_at(check)->explains >> result->reason & 1) == 0) {
+        result->reason >= REASONS || (check_at(check)->explains >> result->reason & 1) == 0) {
         return false;
+    }
+    if (check_at(check)->part == PART_DAMAGE && check_at(cast->lead->check)->part != PART_DAMAGE) {
+        return false; /* damage is what a meeting leads to, and may lead to more damage */
     }
     /* What was done behind it has not led to it, though it is of the same kind. */
     return result->evidence[result->evidence_count - 1u] <= cast->lead->last;

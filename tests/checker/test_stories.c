@@ -387,6 +387,21 @@ Test(stories, a_history_without_violation_has_none)
     cr_assert_null(stories_cause_of(&stories, 0));
 }
 
+/* Whose key went, and how, has no part in what a lock counts on its own. */
+Test(stories, fences_out_of_order_tell_the_fences)
+{
+#define COUNTED(one, other)                                                                        \
+    HEADER ASK(1, 1) SET3(2, 1, "a", 1002) GRANT_FENCE(3, 1, one) FREE(10, 1) DELETED3(11, 1, "a") \
+        FREED(12, 1) ASK(20, 2) SET3(21, 2, "b", 1021) GRANT_FENCE(22, 2, other)
+    told(COUNTED(8, 7));
+    cr_assert_str_eq(stories.causes[0].title, "Client 2 got fence 7 after client 1 had got 8.");
+    cr_assert(strstr(steps_of(&stories.causes[0]), ", fence 8"));
+    cr_assert(strstr(steps_of(&stories.causes[0]), ", fence 7"));
+    told(COUNTED(8, 8));
+    cr_assert_str_eq(stories.causes[0].title,
+                     "Client 2 got fence 8 after client 1 had got the same.");
+}
+
 Test(stories, a_pattern_is_the_same_for_other_numbers)
 {
     char memory[2][STORY_SENTENCE_BYTES];
