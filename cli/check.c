@@ -207,9 +207,10 @@ struct check_said {
     const char *path;
     const char *name;
     enum verdict verdict;
-    const char *details;               /* has lines of its own */
-    const struct check_result *result; /* NULL: a model's */
-    const struct evidence *evidence;   /* of a fail, or NULL */
+    const char *details;                /* has lines of its own */
+    const struct check_result *result;  /* NULL: a model's */
+    const struct evidence *evidence;    /* of a fail, or NULL */
+    const struct linear_report *linear; /* a model's, or NULL */
 };
 
 /* A line for people, or an object. */
@@ -241,6 +242,9 @@ static void check_say(const struct check_options *options, const struct check_sa
     if (said->evidence != NULL) {
         evidence_json(said->evidence, &text);
     }
+    if (said->linear != NULL) {
+        linear_report_json(said->linear, &text);
+    }
     printf("%s}\n", text.data);
 }
 
@@ -258,6 +262,7 @@ static struct result check_linear(const struct check_options *options, const cha
         .name = linear_model_name((enum linear_model)options->linear.model),
         .verdict = verdict,
         .details = text.data,
+        .linear = &report,
     };
     check_say(options, &said);
     *worst = verdict_worse(*worst, verdict);

@@ -67,6 +67,32 @@ static struct result source_explain(const struct source *source, struct result r
     return result;
 }
 
+/* Name the locks that have a verdict, or none. */
+static void name_locks(const struct history_reader *reader, const struct linear *linear,
+                       bool settled, struct linear_locks *locks)
+{
+    uint32_t resources[LINEAR_LOCKS_NAMED];
+    locks->count = linear_locks(linear, settled, resources, LINEAR_LOCKS_NAMED);
+    locks->named = locks->count < LINEAR_LOCKS_NAMED ? (uint32_t)locks->count : LINEAR_LOCKS_NAMED;
+    for (uint32_t i = 0; i < locks->named; i++) {
+        snprintf(locks->names[i], sizeof locks->names[i], "%s",
+                 history_reader_resource(reader, resources[i]));
+    }
+}
+
+/* Which locks were settled before a limit was reached: only a limit of the search leaves some, or
+ * nothing is kept yet. */
+static void tell_settled(const struct history_reader *reader, const struct linear *linear,
+                         struct linear_report *report)
+{
+    bool cut = !report->result.again && (report->result.verdict == VERDICT_UNKNOWN ||
+                                         report->result.limit >= LINEAR_LIMIT_PERMITS);
+    if (cut) {
+        name_locks(reader, linear, true, &report->settled);
+        name_locks(reader, linear, false, &report->unsettled);
+    }
+}
+
 static struct result feed(struct history_reader *reader, struct linear *linear,
                           struct linear_report *report, struct text *why)
 {
@@ -86,6 +112,7 @@ static struct result feed(struct history_reader *reader, struct linear *linear,
     report->cut = history_reader_was_cut(reader);
     report->reordered = history_reader_reordered(reader);
     report->resources = report->result.fast_count + report->result.frontier_count;
+    tell_settled(reader, linear, report);
     if (report->result.judged > 0) {
         const char *name = history_reader_resource(reader, report->result.resource);
         snprintf(report->resource, sizeof report->resource, "%s", name);
@@ -330,6 +357,36 @@ static void print_doubts(const struct linear_report *report, struct text *text)
     }
 }
 
+static void print_locks(const char *what, const struct linear_locks *locks, struct text *text)
+{
+    text_add(text, "  %s: %s", what, locks->count == 0 ? "none" : "");
+    for (uint32_t i = 0; i < locks->named; i++) {
+        text_add(text, "%s%s", i == 0 ? "" : ", ", locks->names[i]);
+    }
+    if (locks->count > locks->named) {
+        text_add(text, " and %llu more", (unsigned long long)(locks->count - locks->named));
+    }
+    text_add(text, "\n");
+}
+
+static void print_json_locks(const char *what, const struct linear_locks *locks, struct text *text)
+{
+    text_add(text, ",\"%s_count\":%llu,\"%s\":[", what, (unsigned long long)locks->count, what);
+    for (uint32_t i = 0; i < locks->named; i++) {
+        text_add(text, i == 0 ? "" : ",");
+        text_add_json(text, locks->names[i]);
+    }
+    text_add(text, "]");
+}
+
+void linear_report_json(const struct linear_report *report, struct text *text)
+{
+    if (report->unsettled.count > 0) {
+        print_json_locks("settled", &report->settled, text);
+        print_json_locks("unsettled", &report->unsettled, text);
+    }
+}
+
 void linear_report_print(const struct linear_report *report, struct text *text)
 {
     const struct linear_result *result = &report->result;
@@ -354,8 +411,14 @@ void linear_report_print(const struct linear_report *report, struct text *text)
     bool searched = result->frontier_count > 0;
     if (result->limit != LINEAR_LIMIT_NONE && (searched || result->verdict == VERDICT_UNKNOWN)) {
         text_add(text, "  %s: %s\n",
-                 result->verdict == VERDICT_UNKNOWN ? "unknown because" : "searched because",
+                 result->verdict == VERDICT_UNKNOWN ? "unknown because"
+                 : report->unsettled.count > 0      ? "not all settled because"
+                                                    : "searched because",
                  linear_limit_sentence((enum linear_limit)result->limit));
+    }
+    if (report->unsettled.count > 0) {
+        print_locks("settled locks", &report->settled, text);
+        print_locks("locks not settled", &report->unsettled, text);
     }
     if (result->verdict == VERDICT_FAIL) {
         text_add(text, "  lock %s: %s%s\n", report->resource,

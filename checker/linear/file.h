@@ -18,12 +18,23 @@
 #include "checker/linear/certificate.h"
 #include "history/reader.h"
 
+enum { LINEAR_LOCKS_NAMED = 32 };
+
+/* Locks by name: the first of them. */
+struct linear_locks {
+    uint64_t count;
+    uint32_t named;
+    char names[LINEAR_LOCKS_NAMED][HISTORY_NAME_BYTES]; /* cut to fit */
+};
+
 struct linear_report {
     struct linear_options options;
     struct linear_result result;
     struct linear_witness witnesses[LINEAR_OPERATIONS_SHOWN]; /* result.operation_count of them */
     char resource[HISTORY_NAME_BYTES]; /* name of result.resource; cut to fit */
     uint64_t resources;                /* how many were judged */
+    struct linear_locks settled;       /* if a limit was reached before all were; else empty, ... */
+    struct linear_locks unsettled;     /* ... as is this */
     uint64_t events;
     uint64_t reordered;    /* events whose time said another order than the file's numbers */
     int32_t process_first; /* how the file counts processes: from 0 or from 1 */
@@ -49,5 +60,9 @@ MUST_USE struct result linear_order_file(const char *path,
 
 /* The verdict with its grade, reason and policy, and the operations that prove it. */
 void linear_report_print(const struct linear_report *report, struct text *text);
+
+/* Members of an object, each behind a comma: the locks that were settled and that were not, if a
+ * limit was reached before all were. */
+void linear_report_json(const struct linear_report *report, struct text *text);
 
 #endif

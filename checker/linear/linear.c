@@ -62,13 +62,21 @@ static uint64_t count_left(const struct linear *linear, uint8_t *limit)
     uint64_t left = 0;
     for (uint32_t i = 0; i < linear->key_room; i++) {
         const struct stream_key *key = &linear->keys[i];
-        bool all = !linear->judges || linear->options.order;
-        if (key->used && !key->violated && (all || key->limit != LINEAR_LIMIT_NONE)) {
+        if (settle_is_left(linear, i)) {
             left++;
             *limit = key->limit == LINEAR_LIMIT_NONE ? (uint8_t)LINEAR_LIMIT_MODEL : key->limit;
         }
     }
     return left;
+}
+
+/* Those that nothing decided; `all` of which no violation was found, or what was left. */
+static void leave_unsettled(struct linear *linear, bool all)
+{
+    for (uint32_t i = 0; i < linear->key_room; i++) {
+        struct stream_key *key = &linear->keys[i];
+        key->unsettled = settle_is_left(linear, i) || (all && key->used && !key->violated);
+    }
 }
 
 void linear_finish(struct linear *linear)
@@ -99,9 +107,11 @@ void linear_finish(struct linear *linear)
     } else if (left > 0) {
         result->limit = linear->log.full ? (uint8_t)LINEAR_LIMIT_LOG : left_limit;
         result->again = !linear->log.full && result->violations == 0;
+        leave_unsettled(linear, false);
     }
     if (linear->full) {
         result->limit = LINEAR_LIMIT_BYTES;
+        leave_unsettled(linear, true);
     }
     if (result->violations > 0) {
         result->verdict = VERDICT_FAIL;
@@ -145,4 +155,19 @@ size_t linear_order(const struct linear *linear, const uint64_t **invokes)
 {
     *invokes = linear->order;
     return linear->order_count;
+}
+
+uint64_t linear_locks(const struct linear *linear, bool settled, uint32_t *resources, uint32_t room)
+{
+    uint64_t count = 0;
+    ASSERT(linear->finished);
+    for (uint32_t i = 0; i < linear->key_room; i++) {
+        if (linear->keys[i].used && linear->keys[i].unsettled == !settled) {
+            if (count < room) {
+                resources[count] = i;
+            }
+            count++;
+        }
+    }
+    return count;
 }

@@ -43,4 +43,11 @@ void linear_close(struct linear *linear);
  */
 size_t linear_order(const struct linear *linear, const uint64_t **invokes);
 
+/*
+ * Behind linear_finish: how many locks have a verdict of their own, or, with `settled` false, have
+ * none since a limit was reached before; the first `room` of them are written to `resources`.
+ */
+uint64_t linear_locks(const struct linear *linear, bool settled, uint32_t *resources,
+                      uint32_t room);
+
 #endif

@@ -200,6 +200,7 @@ static void judge_resource(struct linear *linear, size_t begin, size_t end)
         stream_find(linear, resource, &whole.finding);
     } else if (verdict == WHOLE_UNKNOWN) {
         linear->result.limit = ready ? whole.limit : (uint8_t)LINEAR_LIMIT_BYTES;
+        linear->keys[resource].unsettled = true;
     }
     if (verdict == WHOLE_LEGAL && whole.order_count > 0) {
         ASSERT(order_holds(&whole));
@@ -210,11 +211,11 @@ static void judge_resource(struct linear *linear, size_t begin, size_t end)
     arena_release(&arena);
 }
 
-static bool is_left(const struct linear *linear, uint32_t resource)
+bool settle_is_left(const struct linear *linear, uint32_t resource)
 {
     const struct stream_key *key = &linear->keys[resource];
     bool all = !linear->judges || linear->options.order;
-    return !key->violated && (all || key->limit != LINEAR_LIMIT_NONE);
+    return key->used && !key->violated && (all || key->limit != LINEAR_LIMIT_NONE);
 }
 
 void settle_resources(struct linear *linear)
@@ -228,7 +229,7 @@ void settle_resources(struct linear *linear)
         while (end < log->count && log->operations[end].resource == resource) {
             end++;
         }
-        if (is_left(linear, resource)) {
+        if (settle_is_left(linear, resource)) {
             judge_resource(linear, begin, end);
         }
         begin = end;

@@ -7,4 +7,7 @@
 /* Judge every resource that was not decided as its events arrived; adds to linear->result. */
 void settle_resources(struct linear *linear);
 
+/* Whether it was not decided as its events arrived. */
+bool settle_is_left(const struct linear *linear, uint32_t resource);
+
 #endif

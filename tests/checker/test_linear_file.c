@@ -298,3 +298,54 @@ Test(linear_file, bad_input_is_an_error_and_never_a_verdict)
     cr_assert_eq(result.code, ERROR_IO);
     cr_assert(strstr(why.data, "/nonexistent") != NULL);
 }
+
+static bool time_is_up(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* Owners go on after unknown outcomes, so "easy" and "hard" are searched, and the clock is looked
+ * at after some steps: "easy" takes fewer. "plain" needs no search. */
+Test(linear_file, a_time_limit_names_the_locks_that_were_settled_and_those_that_were_not)
+{
+    static char history[1 << 19];
+    struct text text = text_over(history, sizeof history);
+    long long time = 1;
+    for (int lock = 0; lock < 2; lock++) {
+        const char *name = lock == 0 ? "easy" : "hard";
+        for (int i = 0; i < (lock == 0 ? 4 : 2000); i++) {
+            bool last = i % 4 == 3;
+            static const char *const types[] = {"invoke", "info", "invoke", "ok"};
+            text_add(&text,
+                     "{:type :%s, :f :acquire, :process %d, :lock \"%s\", :owner \"%s%d\", "
+                     ":time %lld}\n",
+                     types[i % 4], i / 2 % 2, name, name, i / 2 % 2, time++);
+            if (last) {
+                text_add(&text,
+                         "{:type :invoke, :f :release, :process 1, :lock \"%s\", :owner \"%s1\", "
+                         ":time %lld}\n{:type :ok, :f :release, :process 1, :lock \"%s\", "
+                         ":owner \"%s1\", :time %lld}\n",
+                         name, name, time, name, name, time + 1);
+                time += 2;
+            }
+        }
+    }
+    text_add(&text, "{:type :invoke, :f :acquire, :process 9, :lock \"plain\", :time %lld}\n",
+             time);
+    text_add(&text, "{:type :ok, :f :acquire, :process 9, :lock \"plain\", :time %lld}\n",
+             time + 1);
+    cr_assert_lt(text.length, sizeof history - 1);
+    struct linear_options options = linear_options_default(LINEAR_REENTRANT);
+    options.stop = time_is_up;
+    struct linear_report report = check(history, &options);
+    char memory[2048];
+    struct text told = text_over(memory, sizeof memory);
+    linear_report_print(&report, &told);
+    cr_assert_eq(report.result.limit, LINEAR_LIMIT_TIME, "%s", told.data);
+    cr_assert_not_null(strstr(told.data, "settled locks: easy, plain\n"), "%s", told.data);
+    cr_assert_not_null(strstr(told.data, "locks not settled: hard\n"), "%s", told.data);
+    options.stop = NULL;
+    report = check(history, &options);
+    cr_assert_eq(report.settled.count, 0);
+}

@@ -276,6 +276,22 @@ class Histories(Command):
                                 input=path.read_text(), text=True, capture_output=True, cwd=self.folder)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
+    def test_a_time_limit_names_the_locks_that_were_settled(self):
+        lines, time = [], 0
+        for lock, rounds in (("easy", 1), ("hard", 500)):
+            for step in rounds * ((0, "acquire", "info"), (1, "acquire", "ok"), (1, "release", "ok")):
+                for kind in ("invoke", step[2]):
+                    time += 1
+                    lines.append(f'{{:type :{kind}, :f :{step[1]}, :process {step[0]}, :lock "{lock}", :time {time}}}')
+        path = self.write("locks.edn", "\n".join(lines) + "\n")
+        check = ("check", "--model", "reentrant", "--map", "plain", path)
+        self.assertEqual(self.picklock(*check).returncode, 0)
+        result = self.picklock(*check, "--time", "1ns", "--json")
+        self.assertEqual(result.returncode, 2, result.stdout)
+        said = json.loads(result.stdout)
+        self.assertEqual((said["settled"], said["unsettled"]), (["easy"], ["hard"]))
+        self.assertEqual((said["settled_count"], said["unsettled_count"]), (1, 1))
+
     def test_stop_at_first_ends_the_run_at_the_violation(self):
         path = SCENARIOS / "pause-after-granted.yaml"
         whole = json.loads(self.picklock("run", path, "--json").stdout)

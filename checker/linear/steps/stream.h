@@ -71,8 +71,9 @@ struct stream_key {
     bool used;
     bool violated;
     bool mixed; /* who held it cannot be told as events arrive: what they seemed to say is void */
-    bool possible; /* something is legal only because an unknown release took effect */
-    bool let_go;   /* a release is of unknown outcome */
+    bool possible;  /* something is legal only because an unknown release took effect */
+    bool let_go;    /* a release is of unknown outcome */
+    bool unsettled; /* a limit was reached before there was a verdict */
 };
 
 /*
