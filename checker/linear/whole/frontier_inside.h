@@ -85,11 +85,16 @@ enum frontier_way {
 struct ahead {
     bool known;
     uint32_t grants_max, grant_count, refusals_max, refusal_count;
+    uint32_t grants_room, refusals_room; /* of an owner's row: whole blocks */
     int16_t *least;         /* by owner and grant: less the unknown acquires that were used */
     int16_t *least_ever;    /* ... whatever was used */
     int16_t *least_after;   /* ... the most of `least` from there on */
+    int16_t *least_block;   /* ... the most of `least` in a block of AHEAD_BLOCK, which begins at */
+    int16_t *ever_block;    /* ... a multiple of it; of `least_ever` */
     int16_t *most;          /* by owner and refusal: if no unknown release was used */
     int16_t *most_after;    /* ... the least of it from there on */
+    int16_t *most_block;    /* ... the least of it in a block */
+    int16_t *used;          /* by owner: what a configuration used of one kind */
     uint32_t *grant_from;   /* by return: the first grant that is to return */
     uint32_t *refusal_from; /* by call: the first refusal that is to be called */
 };
