@@ -240,6 +240,15 @@ static void conduct_asked(struct conduct *conduct, const struct ledger *ledger,
     }
 }
 
+/* Whether another attempt may have been granted what the one before it had set, of which no node
+ * tells: in one session, where there was time for it. */
+static bool attempt_may_be_unseen(const struct conduct *conduct, const struct ledger *ledger,
+                                  const struct conduct_client *client)
+{
+    return conduct->tries == INT32_MAX ||
+           (conduct->one_value && ledger->now_ns - client->sent_ns >= conduct->retry_delay_ns);
+}
+
 /* Refused, when the last attempt was just over, and others were to follow. */
 static void conduct_refused(struct conduct *conduct, const struct ledger *ledger,
                             const struct conduct_client *client)
@@ -337,7 +346,8 @@ static void conduct_acquire(struct conduct *conduct, const struct ledger *ledger
     if (sound && event->type == HISTORY_FAIL) {
         conduct_refused(conduct, ledger, client);
     } else if (sound && same && event->type == HISTORY_OK) {
-        int64_t to_ns = conduct->tries < INT32_MAX ? client->sent_ns : ledger->now_ns;
+        bool unseen = attempt_may_be_unseen(conduct, ledger, client);
+        int64_t to_ns = unseen ? ledger->now_ns : client->sent_ns;
         conduct_promised(conduct, ledger, client, event,
                          &(struct conduct_begun){client->sent_index, client->least_ns, to_ns});
     }

@@ -13,7 +13,8 @@ enum deadlock_reason {
 
 /*
  * The auditor asks for each resource after the heal. The wait runs from the heal, or from when
- * somebody first asked after it, to the first grant to anybody.
+ * somebody first asked after it, to the first grant to anybody; anew from a key that came while
+ * what delays of the run held back may still come: it stays for a ttl.
  */
 struct deadlock_wait {
     int64_t since_ns;  /* TIME_NEVER: nobody asked */
@@ -75,15 +76,33 @@ static void deadlock_violated(struct deadlock_freedom *deadlock, const struct le
     check_fail(&deadlock->result, ledger, &finding);
 }
 
+/* A key was set, or given more time, while what a delay held back may still come. */
+static void deadlock_came(struct deadlock_wait *wait, const struct ledger *ledger,
+                          const struct history_event *event)
+{
+    int64_t late_ns = 0;
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool ended = fault->state != FAULT_WAITING && fault->end_ns != TIME_NEVER;
+        late_ns = ended && fault->end_ns > late_ns ? fault->end_ns : late_ns;
+    }
+    if (wait->since_ns != TIME_NEVER && event->time_ns <= late_ns) {
+        wait->since_ns = event->time_ns;
+    }
+}
+
 static void deadlock_step(void *state, const struct ledger *ledger,
                           const struct history_event *event)
 {
     struct deadlock_freedom *deadlock = state;
-    if (!ledger->healed || event->f != HISTORY_ACQUIRE || deadlock->ttl_ns == 0 ||
-        event->resource >= deadlock->resource_count) {
+    if (!ledger->healed || deadlock->ttl_ns == 0 || event->resource >= deadlock->resource_count) {
         return;
     }
     struct deadlock_wait *wait = &deadlock->waits[event->resource];
+    if (event->kind == HISTORY_NODE) {
+        deadlock_came(wait, ledger, event);
+        return;
+    }
     if (event->type == HISTORY_INVOKE) {
         bool first = wait->since_ns == TIME_NEVER;
         wait->since_ns = first ? event->time_ns : wait->since_ns;
@@ -161,7 +180,8 @@ const struct check check_deadlock_freedom = {
     .name = "deadlock_freedom",
     .question = "After the last heal, is the lock free again within ttl + bound?",
     .nothing = "nobody asked for the lock after a heal, or the ttl is not known",
-    .wants = CHECK_BIT(HISTORY_ACQUIRE),
+    .wants =
+        CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_KEY_SET) | CHECK_BIT(HISTORY_KEY_EXTENDED),
     .follows = true,
     .bytes = deadlock_bytes,
     .init = deadlock_init,

@@ -263,6 +263,9 @@ static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledg
     tolerance->majority_healthy = ledger_majority_healthy(ledger);
     count_asking(tolerance, ledger);
     int64_t late_ns = ledger_late_until(ledger, event);
+    if (event->f == HISTORY_FAULT_END && event->fault_kind == FAULT_SLOW) {
+        late_ns = event->time_ns + event->number[0]; /* its step goes on for as long */
+    }
     bool goes_on = event->f == HISTORY_FAULT_EFFECT && was_healthy && tolerance->majority_healthy;
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
         struct tolerance_gap *gap = &tolerance->gaps[i];
@@ -341,7 +344,23 @@ static void tolerance_holder(struct fault_tolerance *tolerance, const struct led
     }
 }
 
-/* Whoever ended it: until now it had waited. */
+/* What had passed is judged, and all counts start anew. */
+static void tolerance_anew(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                           const struct history_event *event)
+{
+    for (uint32_t i = 0; i < tolerance->resource_count; i++) {
+        gap_judge(tolerance, ledger, &tolerance->gaps[i]);
+    }
+    count_asking(tolerance, ledger);
+    for (uint32_t i = 0; i < tolerance->resource_count; i++) {
+        tolerance_split(tolerance, ledger, i);
+        tolerance->gaps[i].index = event->index;
+        gap_reset(&tolerance->gaps[i], event->time_ns);
+    }
+}
+
+/* Whoever ended it: until now it had waited. What it had asked for, a key or a place in a queue,
+ * may stay for a ttl: others wait anew. */
 static void tolerance_killed(struct fault_tolerance *tolerance, const struct ledger *ledger,
                              const struct history_event *event)
 {
@@ -361,12 +380,9 @@ static void tolerance_killed(struct fault_tolerance *tolerance, const struct led
     } else if (process->open && process->open_resource < tolerance->resource_count) {
         struct tolerance_gap *gap = &tolerance->gaps[process->open_resource];
         gap_judge_end(tolerance, ledger, gap, event->process);
-        gap_goes_on(gap, event->time_ns);
-        count_asking(tolerance, ledger);
-        gap_count_on(gap, event->time_ns);
-        tolerance_split(tolerance, ledger, process->open_resource);
     }
     *answer_of(tolerance, slot) = TIME_NEVER;
+    tolerance_anew(tolerance, ledger, event);
 }
 
 /* Time stood still, because a lock did nothing but ask to be woken. */

@@ -2,6 +2,7 @@
 #include "base/assert.h"
 #include "checker/check.h"
 #include "checker/explain/explain_words.h"
+#include "checker/undeleted.h"
 #include "checker/verdict.h"
 
 #include <inttypes.h>
@@ -26,6 +27,7 @@ enum leak_reason {
  */
 struct no_leak {
     struct check_result result;
+    struct undeleted undeleted;
 };
 
 static size_t leak_bytes(const struct history_header *header)
@@ -75,8 +77,8 @@ static uint8_t leak_of(const struct ledger *ledger, const struct ledger_key *key
                             : LEFT_TO_EXPIRE;
 }
 
-static void leak_violated(struct no_leak *leak, const struct ledger *ledger,
-                          const struct ledger_key *key, enum leak_reason reason)
+static struct finding leak_finding(const struct ledger *ledger, const struct ledger_key *key,
+                                   enum leak_reason reason)
 {
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     bool kept = reason == KEPT_TO_EXPIRE || reason == KEPT_STILL_THERE;
@@ -94,7 +96,7 @@ static void leak_violated(struct no_leak *leak, const struct ledger *ledger,
     if (key->overtaken && !kept) {
         finding.evidence[finding.evidence_count++] = key->miss.index;
     }
-    check_fail(&leak->result, ledger, &finding);
+    return finding;
 }
 
 static void leak_step(void *state, const struct ledger *ledger, const struct history_event *event)
@@ -103,6 +105,7 @@ static void leak_step(void *state, const struct ledger *ledger, const struct his
     if (ledger->node_count == 0 || event->resource >= ledger->resource_count) {
         return;
     }
+    undeleted_step(&leak->undeleted, &leak->result, ledger, event);
     if (event->kind == HISTORY_OP) {
         bool ended = event->f == HISTORY_ACQUIRE &&
                      (event->type == HISTORY_OK || event->type == HISTORY_FAIL);
@@ -110,17 +113,20 @@ static void leak_step(void *state, const struct ledger *ledger, const struct his
         return;
     }
     const struct ledger_key *key = ledger_key_at(ledger, event->node, event->resource);
-    bool by_ttl = event->cause == CAUSE_TTL && ((event->flags & HISTORY_HAS_OWNER) == 0 ||
-                                                history_value_equal(&event->owner, &key->value));
+    bool by_ttl = event->f == HISTORY_KEY_EXPIRED && event->cause == CAUSE_TTL &&
+                  ((event->flags & HISTORY_HAS_OWNER) == 0 ||
+                   history_value_equal(&event->owner, &key->value));
     uint8_t reason = by_ttl ? leak_of(ledger, key, event->node) : 0;
     if (reason != 0) {
-        leak_violated(leak, ledger, key, reason);
+        struct finding finding = leak_finding(ledger, key, reason);
+        undeleted_note(&leak->undeleted, event, key, &finding);
     }
 }
 
 static void leak_finish(void *state, const struct ledger *ledger)
 {
     struct no_leak *leak = state;
+    undeleted_finish(&leak->undeleted, &leak->result, ledger);
     for (uint32_t resource = 0; resource < ledger->resource_count; resource++) {
         for (int32_t node = 0; node < ledger->node_count; node++) {
             const struct ledger_key *key = ledger_key_at(ledger, node, resource);
@@ -128,7 +134,8 @@ static void leak_finish(void *state, const struct ledger *ledger)
             bool stays = key->present && ledger->ttl_ns > 0 && age_ns > ledger->ttl_ns;
             uint8_t reason = stays ? leak_of(ledger, key, node) : 0;
             if (reason != 0) {
-                leak_violated(leak, ledger, key, (enum leak_reason)(reason + 1));
+                struct finding finding = leak_finding(ledger, key, (enum leak_reason)(reason + 1));
+                check_fail(&leak->result, ledger, &finding);
             }
         }
     }
@@ -197,7 +204,8 @@ const struct check check_no_leak = {
     .question = "Did an acquire that was not granted, or a release, leave keys behind?",
     .nothing = "no acquire was answered, or no node told of its keys",
     .keyed = true,
-    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_KEY_EXPIRED),
+    .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_KEY_EXPIRED) |
+             CHECK_BIT(HISTORY_KEY_DELETED) | CHECK_BIT(HISTORY_KEY_KEPT),
     .follows = true,
     .bytes = leak_bytes,
     .init = leak_init,

@@ -2,6 +2,7 @@
 #include "checker/check.h"
 #include "checker/explain/explain_words.h"
 #include "checker/ledger/ledger_late.h"
+#include "checker/undeleted.h"
 #include "checker/verdict.h"
 
 #include <inttypes.h>
@@ -22,6 +23,7 @@ enum truth_reason {
 
 struct result_truth {
     struct check_result result;
+    struct undeleted undeleted;
 };
 
 static size_t truth_bytes(const struct history_header *header)
@@ -36,8 +38,8 @@ static void truth_init(void *state, const struct history_header *header)
     memset(state, 0, sizeof(struct result_truth));
 }
 
-static void truth_violated(struct result_truth *truth, const struct ledger *ledger,
-                           const struct ledger_claim *claim, struct finding *finding)
+static void truth_complete(const struct ledger *ledger, const struct ledger_claim *claim,
+                           struct finding *finding)
 {
     finding->evidence[finding->evidence_count++] = ledger->last_index;
     finding->number[1] = ledger->quorum;
@@ -47,6 +49,12 @@ static void truth_violated(struct result_truth *truth, const struct ledger *ledg
     if (claim->set != 0) {
         finding->evidence[finding->evidence_count++] = claim->first_set_index;
     }
+}
+
+static void truth_violated(struct result_truth *truth, const struct ledger *ledger,
+                           const struct ledger_claim *claim, struct finding *finding)
+{
+    truth_complete(ledger, claim, finding);
     check_fail(&truth->result, ledger, finding);
 }
 
@@ -265,7 +273,8 @@ static void truth_expired(struct result_truth *truth, const struct ledger *ledge
         .number = {ledger->now_ns - claim->refused_ns, 0},
         .rest = rest_of_deletion(ledger, claim->process, claim->refused_ns),
     };
-    truth_violated(truth, ledger, claim, &finding);
+    truth_complete(ledger, claim, &finding);
+    undeleted_note(&truth->undeleted, event, key, &finding);
 }
 
 static void truth_step(void *state, const struct ledger *ledger, const struct history_event *event)
@@ -275,6 +284,7 @@ static void truth_step(void *state, const struct ledger *ledger, const struct hi
         event->resource >= ledger->resource_count) {
         return;
     }
+    undeleted_step(&truth->undeleted, &truth->result, ledger, event);
     if (event->kind == HISTORY_OP) {
         truth_operation(truth, ledger, event);
     } else if (event->f == HISTORY_KEY_EXPIRED) {
@@ -284,8 +294,9 @@ static void truth_step(void *state, const struct ledger *ledger, const struct hi
 
 static void truth_finish(void *state, const struct ledger *ledger)
 {
-    (void)ledger;
-    check_conclude(state);
+    struct result_truth *truth = state;
+    undeleted_finish(&truth->undeleted, &truth->result, ledger);
+    check_conclude(&truth->result);
 }
 
 /* Who keeps or lacks what counts: what is one store says so in one voice. */
@@ -413,7 +424,8 @@ const struct check check_result_truth = {
     .nothing = "no operation was answered, or no node told of its keys",
     .keyed = true,
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_RELEASE) | CHECK_BIT(HISTORY_EXTEND) |
-             CHECK_BIT(HISTORY_KEY_EXPIRED),
+             CHECK_BIT(HISTORY_KEY_EXPIRED) | CHECK_BIT(HISTORY_KEY_DELETED) |
+             CHECK_BIT(HISTORY_KEY_KEPT),
     .follows = true,
     .bytes = truth_bytes,
     .init = truth_init,

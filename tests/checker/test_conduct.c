@@ -141,6 +141,19 @@ Test(conduct, promise_ends_a_ttl_less_the_allowance_behind_its_first_command)
                                  "allowance: by 2 ms");
 }
 
+/* In one session, another attempt is told that it has it already, and no node tells of that. */
+Test(conduct, promise_may_count_from_an_attempt_that_no_node_tells_of)
+{
+#define IN_A_SESSION                                                                               \
+    "{'format':'picklock-history','version':1,'nodes':3,'stores':1,'clients':2,"                   \
+    "'ttl':1000000000,'bound':500000000,'promises_validity':true,'tries':3,'one_value':true,"      \
+    "'retry_delay':50000000,'allowance':12000000}\n"
+#define TOLD_AT(ms, until) IN_A_SESSION ASK(1, 1) TAKES(4, 1, "a", 3) GRANT(ms, 1, "a", until)
+    assert_passes(TOLD_AT(53, 1041));
+    assert_verdict(judge_lines("conduct", TOLD_AT(53, 1042)), VERDICT_FAIL);
+    assert_verdict(judge_lines("conduct", TOLD_AT(52, 1040)), VERDICT_FAIL);
+}
+
 Test(conduct, promise_of_an_extension_counts_from_the_extension)
 {
 #define EXTENDED_TO(until) HOLDS EXTEND(100, 1) PROLONGS(103, 1, "a", 102) DONE(104, 1, until)

@@ -79,3 +79,16 @@ Test(deadlock_freedom, unknown_ttl_is_not_judged)
                                    ASK(10, 1) RUN_ENDS(90001)),
                    VERDICT_SKIPPED);
 }
+
+/* A key that was on its way when the delay ended stays for a ttl behind that. */
+Test(deadlock_freedom, what_a_delay_held_back_is_waited_for)
+{
+#define DELAYED(ms, f)                                                                             \
+    FAULT_LINE(ms, 1, "latency", f) ",'process':2,'node':1,'numbers':[500000000,0]}\n"
+#define HELD_BACK(came, granted)                                                                   \
+    HEADER DELAYED(1, "start") DELAYED(1000, "end") HEALED_AT(1000) AUDIT(1001)                    \
+        SET(came, 1, 2, "a", 2499) AUDIT_GRANTED(granted) RUN_ENDS(3300)
+    assert_verdict(judge_lines("deadlock_freedom", HELD_BACK(1499, 2999)), VERDICT_PASS);
+    assert_verdict(judge_lines("deadlock_freedom", HELD_BACK(1499, 3000)), VERDICT_FAIL);
+    assert_verdict(judge_lines("deadlock_freedom", HELD_BACK(1501, 2999)), VERDICT_FAIL);
+}

@@ -472,3 +472,27 @@ Test(fault_tolerance, what_a_delay_held_back_may_come_as_late_as_it_delayed)
     assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
     cr_assert_eq(result.number[0], (int64_t)1600000000);
 }
+
+/* Who is slow is so until its step is over, as long as each of its steps is. */
+Test(fault_tolerance, a_slow_client_may_be_so_for_a_step_more)
+{
+#define SLOW(ms, f) FAULT_LINE(ms, 1, "slow", f) ",'process':2,'numbers':[1000000000,0]}\n"
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER SLOW(1, "start") SLOW(2000, "end") VAIN(2001, 4400, 1)
+                                   ASK(4401, 1) GRANT(4402, 1, "a", 5500)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("fault_tolerance",
+                               HEADER SLOW(1, "start") SLOW(2000, "end") VAIN(2001, 4600, 1)),
+                   VERDICT_FAIL);
+}
+
+/* A place in a queue stays for a ttl behind the end of whoever stands there. */
+Test(fault_tolerance, a_client_that_is_killed_leaves_what_it_asked_for_for_a_ttl)
+{
+#define LEFT_AT_1000(until)                                                                        \
+    HEADER ASK(1, 2) ASK(2, 1) KILLED(1000, 2) REFUSE(until, 1) RUN_ENDS(until)
+    assert_verdict(judge_lines("fault_tolerance", LEFT_AT_1000(2400)), VERDICT_SKIPPED);
+    struct check_result result = judge_lines("fault_tolerance", LEFT_AT_1000(2600));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)1600000000);
+}

@@ -102,6 +102,21 @@ Test(no_leak, command_that_a_fault_held_back_is_nobodys_fault)
     assert_verdict(judge_lines("no_leak", HELD_UNTIL(400, 450)), VERDICT_FAIL);
 }
 
+/* The network is slow: the release was sent, and the key went before it came. */
+Test(no_leak, delete_that_was_on_its_way_when_the_key_went_excuses)
+{
+#define SENT_TO(ms, n, v, from)                                                                    \
+    ON(ms, n, "kept") ",'process':1,'value':'" v "','sent':" #from "000000}\n"
+#define WENT_AT_1005(later)                                                                        \
+    HEADER REFUSED_WITH_A_KEY ENDED(1005, 1, "expired", "a", "ttl") later RUN_ENDS(3000)
+    assert_verdict(judge_lines("no_leak", WENT_AT_1005(SENT_TO(1200, 1, "a", 1005))), VERDICT_PASS);
+    assert_verdict(judge_lines("no_leak", WENT_AT_1005(SENT_TO(1200, 1, "a", 1006))), VERDICT_FAIL);
+    assert_verdict(judge_lines("no_leak", WENT_AT_1005(SENT_TO(1200, 2, "a", 1005))), VERDICT_FAIL);
+    assert_verdict(judge_lines("no_leak", WENT_AT_1005(SENT_TO(1200, 1, "b", 1005))), VERDICT_FAIL);
+    assert_verdict(judge_lines("no_leak", WENT_AT_1005(SENT_TO(2006, 1, "a", 1005))), VERDICT_FAIL);
+    assert_verdict(judge_lines("no_leak", WENT_AT_1005(KEPT(1200, 1, 1, "a"))), VERDICT_FAIL);
+}
+
 /* A lost reply ends a connection; what was on its way on it may come behind what the next one
  * brings. What was not overtaken was not held up by it. */
 Test(no_leak, set_on_a_connection_that_a_lost_reply_ended_is_nobodys_fault)

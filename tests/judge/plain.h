@@ -443,49 +443,4 @@ static inline enum plain plain_linearizable(const struct plain_history *h)
     return verdict;
 }
 
-/* ---- deadlock_freedom -------------------------------------------------------------------------
- */
-
-/* "From the first ask behind the heal, or from the heal where an older ask is granted before there
- * is one, to the first grant to anybody": longer than ttl + bound. */
-static inline enum plain plain_deadlock_of(const struct plain_history *h, size_t heal,
-                                           uint32_t resource)
-{
-    int64_t limit_ns = h->header->ttl_ns + h->header->bound_ns;
-    int64_t from_ns = INT64_MAX;
-    for (size_t i = heal + 1; i < h->count; i++) {
-        const struct history_event *e = &h->events[i];
-        if (e->kind != HISTORY_OP || e->resource != resource) {
-            continue;
-        }
-        if (plain_is(e, HISTORY_ACQUIRE, HISTORY_INVOKE) && from_ns == INT64_MAX) {
-            from_ns = e->time_ns;
-        }
-        if (plain_granted(e)) {
-            int64_t since_ns = from_ns == INT64_MAX ? h->events[heal].time_ns : from_ns;
-            return e->time_ns - since_ns > limit_ns ? PLAIN_FAIL : PLAIN_PASS;
-        }
-    }
-    if (from_ns == INT64_MAX) {
-        return PLAIN_NOTHING;
-    }
-    return h->events[h->count - 1].time_ns - from_ns > limit_ns ? PLAIN_FAIL : PLAIN_NOTHING;
-}
-
-static inline enum plain plain_deadlock_freedom(const struct plain_history *h)
-{
-    size_t heal = h->count;
-    for (size_t i = 0; i < h->count; i++) {
-        if (h->events[i].kind == HISTORY_PHASE && h->events[i].f == HISTORY_HEALED) {
-            heal = i;
-        }
-    }
-    enum plain verdict = PLAIN_NOTHING;
-    for (uint32_t resource = 0; heal < h->count && h->header->ttl_ns > 0 && resource < 8;
-         resource++) {
-        verdict = plain_worse(verdict, plain_deadlock_of(h, heal, resource));
-    }
-    return verdict;
-}
-
 #endif

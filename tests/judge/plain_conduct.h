@@ -200,7 +200,9 @@ static inline bool plain_acquires_badly(const struct plain_history *h, size_t an
     }
     int64_t from_ns =
         newest > 0 ? tries.sent_ns[newest - 1] + h->header->retry_delay_ns : h->events[ask].time_ns;
-    int64_t to_ns = h->header->tries < INT32_MAX ? tries.sent_ns[newest] : e->time_ns;
+    bool unseen =
+        h->header->one_value && e->time_ns - tries.sent_ns[newest] >= h->header->retry_delay_ns;
+    int64_t to_ns = h->header->tries == INT32_MAX || unseen ? e->time_ns : tries.sent_ns[newest];
     return plain_promises_badly(h, e, from_ns, to_ns);
 }
 

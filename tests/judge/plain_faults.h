@@ -251,10 +251,16 @@ static inline int64_t plain_late_until(const struct plain_history *h,
     for (size_t i = 0; i < faults->count; i++) {
         const struct plain_stretch *over = &faults->list[i];
         uint8_t kind = h->events[over->from].fault_kind;
-        if ((kind != FAULT_LATENCY && kind != FAULT_DELAY_COMMAND) || over->to > last) {
+        bool slow = kind == FAULT_SLOW;
+        if ((!slow && kind != FAULT_LATENCY && kind != FAULT_DELAY_COMMAND) || over->to > last) {
             continue;
         }
         int64_t late_ns = h->events[over->to].time_ns;
+        if (slow) { /* its step goes on for as long */
+            late_ns += h->events[over->from].number[0];
+            until_ns = late_ns > until_ns ? late_ns : until_ns;
+            continue;
+        }
         for (size_t k = 0; k < faults->count; k++) {
             const struct history_event *e = &h->events[faults->list[k].from];
             bool delays = e->fault_kind == FAULT_LATENCY || e->fault_kind == FAULT_DELAY_COMMAND;
@@ -285,7 +291,8 @@ static inline int64_t plain_vain_ns(const struct plain_history *h,
     return vain_ns;
 }
 
-/* A grant, or a fault that begins or ends, starts the count anew; so does the end of the run. */
+/* A grant, a client that is killed, or a fault that begins or ends, starts the count anew; so does
+ * the end of the run. */
 static inline bool plain_in_vain(const struct plain_history *h, const struct plain_around *around,
                                  uint32_t resource)
 {
@@ -294,7 +301,8 @@ static inline bool plain_in_vain(const struct plain_history *h, const struct pla
         const struct history_event *e = &h->events[i];
         bool granted = plain_granted(e) && e->resource == resource;
         bool fault = e->kind == HISTORY_FAULT && e->f != HISTORY_FAULT_EFFECT;
-        if (granted || fault || i + 1 == h->count) {
+        bool killed = e->kind == HISTORY_CLIENT && e->f == HISTORY_CLIENT_KILLED;
+        if (granted || fault || killed || i + 1 == h->count) {
             if (plain_vain_ns(h, around, resource, from, i) >
                 h->header->ttl_ns + h->header->bound_ns) {
                 return true;

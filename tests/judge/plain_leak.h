@@ -143,7 +143,7 @@ static inline bool plain_leaks(const struct plain_history *h, size_t set)
         }
         if (plain_key(e, HISTORY_KEY_EXPIRED)) {
             return e->cause == CAUSE_TTL && plain_left(h, set, e->time_ns) &&
-                   !plain_leak_excused(h, set, i);
+                   !plain_leak_excused(h, set, i) && !plain_under_way(h, s, s->node, i);
         }
     }
     int64_t end_ns = h->events[h->count - 1].time_ns;
