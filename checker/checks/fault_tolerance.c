@@ -56,8 +56,7 @@ static size_t tolerance_bytes(const struct history_header *header)
 
 static int64_t *answer_of(struct fault_tolerance *tolerance, uint32_t slot)
 {
-    void *answers = (char *)tolerance + tolerance->answers_at;
-    return (int64_t *)answers + slot;
+    return (int64_t *)(void *)((char *)tolerance + tolerance->answers_at) + slot;
 }
 
 /* From now on it is counted, if anybody asks whom only the lock keeps waiting. */
@@ -263,9 +262,6 @@ static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledg
     tolerance->majority_healthy = ledger_majority_healthy(ledger);
     count_asking(tolerance, ledger);
     int64_t late_ns = ledger_late_until(ledger, event);
-    if (event->f == HISTORY_FAULT_END && event->fault_kind == FAULT_SLOW) {
-        late_ns = event->time_ns + event->number[0]; /* its step goes on for as long */
-    }
     bool goes_on = event->f == HISTORY_FAULT_EFFECT && was_healthy && tolerance->majority_healthy;
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
         struct tolerance_gap *gap = &tolerance->gaps[i];
@@ -344,23 +340,7 @@ static void tolerance_holder(struct fault_tolerance *tolerance, const struct led
     }
 }
 
-/* What had passed is judged, and all counts start anew. */
-static void tolerance_anew(struct fault_tolerance *tolerance, const struct ledger *ledger,
-                           const struct history_event *event)
-{
-    for (uint32_t i = 0; i < tolerance->resource_count; i++) {
-        gap_judge(tolerance, ledger, &tolerance->gaps[i]);
-    }
-    count_asking(tolerance, ledger);
-    for (uint32_t i = 0; i < tolerance->resource_count; i++) {
-        tolerance_split(tolerance, ledger, i);
-        tolerance->gaps[i].index = event->index;
-        gap_reset(&tolerance->gaps[i], event->time_ns);
-    }
-}
-
-/* Whoever ended it: until now it had waited. What it had asked for, a key or a place in a queue,
- * may stay for a ttl: others wait anew. */
+/* Whoever ended it: until now it had waited. Its place in a queue stays for a ttl. */
 static void tolerance_killed(struct fault_tolerance *tolerance, const struct ledger *ledger,
                              const struct history_event *event)
 {
@@ -369,6 +349,10 @@ static void tolerance_killed(struct fault_tolerance *tolerance, const struct led
         struct tolerance_gap *gap = &tolerance->gaps[i];
         if (gap->holder == event->process && gap->taken_ns == TIME_NEVER) {
             gap->taken_ns = event->time_ns;
+        }
+        if (ledger->store_count < ledger->node_count) {
+            gap_judge(tolerance, ledger, gap);
+            gap_reset(gap, event->time_ns);
         }
     }
     if (slot == ledger->process_count) {
@@ -380,9 +364,12 @@ static void tolerance_killed(struct fault_tolerance *tolerance, const struct led
     } else if (process->open && process->open_resource < tolerance->resource_count) {
         struct tolerance_gap *gap = &tolerance->gaps[process->open_resource];
         gap_judge_end(tolerance, ledger, gap, event->process);
+        gap_goes_on(gap, event->time_ns);
+        count_asking(tolerance, ledger);
+        gap_count_on(gap, event->time_ns);
+        tolerance_split(tolerance, ledger, process->open_resource);
     }
     *answer_of(tolerance, slot) = TIME_NEVER;
-    tolerance_anew(tolerance, ledger, event);
 }
 
 /* Time stood still, because a lock did nothing but ask to be woken. */
@@ -392,12 +379,8 @@ static void tolerance_end(struct fault_tolerance *tolerance, const struct ledger
     if (event->f != HISTORY_RUN_END || event->cause != CAUSE_LIVELOCK) {
         return;
     }
-    struct finding finding = {
-        .reason = SPINS,
-        .evidence = {event->index},
-        .evidence_count = 1,
-        .blamed = blamed_library(),
-    };
+    struct finding finding = {.reason = SPINS, .evidence = {event->index}, .evidence_count = 1};
+    finding.blamed = blamed_library();
     tolerance->result.judged++;
     check_fail(&tolerance->result, ledger, &finding);
 }

@@ -341,7 +341,8 @@ bool ledger_leases_are_sure(const struct ledger *ledger);
 /* Whether a fault of a node, or of a link, may have held up the set of this key on its way. */
 bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key, int32_t node);
 
-/* Until when what the fault that ends here held back may still come; 0 where none ends. */
+/* Until when what the fault that ends here held back may still come, or who was slow is so; 0 where
+ * none ends. */
 int64_t ledger_late_until(const struct ledger *ledger, const struct history_event *event);
 
 /* Whether keys that expire never, or not within ttl + bound, leave nobody a majority; those of

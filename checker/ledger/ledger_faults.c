@@ -264,6 +264,9 @@ void ledger_step_fault(struct ledger *ledger, const struct history_event *event)
 int64_t ledger_late_until(const struct ledger *ledger, const struct history_event *event)
 {
     bool followed = event->fault >= 0 && (uint32_t)event->fault < ledger->fault_count;
-    bool ends = event->f == HISTORY_FAULT_END;
-    return followed && ends ? ledger_fault_at(ledger, (uint32_t)event->fault)->end_ns : 0;
+    if (!followed || event->f != HISTORY_FAULT_END) {
+        return 0;
+    }
+    const struct ledger_fault *fault = ledger_fault_at(ledger, (uint32_t)event->fault);
+    return fault->end_ns + (fault->kind == FAULT_SLOW ? fault->asked : 0); /* its last step */
 }

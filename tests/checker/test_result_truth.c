@@ -120,12 +120,12 @@ Test(result_truth, refused_acquire_that_keeps_a_majority_to_its_ttl_fails)
 /* The network is slow: what deletes it was sent before the keys ran out. */
 Test(result_truth, deletion_that_was_on_its_way_is_no_key_that_was_kept)
 {
-#define CAME_TO_2(sent)                                                                            \
+#define CAME_TO_1(sent)                                                                            \
     HEADER ASK(1, 1) SET3(5, 1, "a", 1005) REFUSE(10, 1) ENDED(1005, 1, "expired", "a", "ttl")     \
         ENDED(1005, 2, "expired", "a", "ttl")                                                      \
-            ON(1200, 2, "kept") ",'process':1,'value':'a','sent':" #sent "000000}\n"
-    assert_verdict(judge_lines("result_truth", CAME_TO_2(1005)), VERDICT_SKIPPED);
-    assert_verdict(judge_lines("result_truth", CAME_TO_2(1006)), VERDICT_FAIL);
+            ON(1200, 1, "kept") ",'process':1,'value':'a','sent':" #sent "000000}\n"
+    assert_verdict(judge_lines("result_truth", CAME_TO_1(1005)), VERDICT_SKIPPED);
+    assert_verdict(judge_lines("result_truth", CAME_TO_1(1006)), VERDICT_FAIL);
 }
 
 /* Whoever is late refuses late, and its deletions are on their way when the keys run out. */

@@ -291,8 +291,7 @@ static inline int64_t plain_vain_ns(const struct plain_history *h,
     return vain_ns;
 }
 
-/* A grant, a client that is killed, or a fault that begins or ends, starts the count anew; so does
- * the end of the run. */
+/* A grant, or a fault that begins or ends, starts the count anew; so does the end of the run. */
 static inline bool plain_in_vain(const struct plain_history *h, const struct plain_around *around,
                                  uint32_t resource)
 {
@@ -301,8 +300,7 @@ static inline bool plain_in_vain(const struct plain_history *h, const struct pla
         const struct history_event *e = &h->events[i];
         bool granted = plain_granted(e) && e->resource == resource;
         bool fault = e->kind == HISTORY_FAULT && e->f != HISTORY_FAULT_EFFECT;
-        bool killed = e->kind == HISTORY_CLIENT && e->f == HISTORY_CLIENT_KILLED;
-        if (granted || fault || killed || i + 1 == h->count) {
+        if (granted || fault || i + 1 == h->count) {
             if (plain_vain_ns(h, around, resource, from, i) >
                 h->header->ttl_ns + h->header->bound_ns) {
                 return true;

@@ -8,6 +8,7 @@
 #include "tests/judge/mutate.h"
 #include "tests/judge/plain_answers.h"
 #include "tests/judge/plain_conduct.h"
+#include "tests/judge/plain_deadlock.h"
 #include "tests/judge/plain_faults.h"
 #include "tests/judge/plain_leak.h"
 #include "tests/judge/plain_notice.h"
