@@ -87,7 +87,7 @@ BUGS = {
     "fence-of-the-process": ("The fence counts the grants of this process.", "many-crowd", "fence_order"),
     "fence-of-the-second": ("The fence is the time in whole seconds.", "many-crowd", "fence_order"),
     "fence-random": ("The fence is drawn.", "many-crowd", "fence_order"),
-    "fence-taken-first": ("The fence is taken before the lock is asked for.", "many-crowd", "fence_order"),
+    "fence-taken-first": ("The fence is taken before the lock is asked for.", "many-fence-held", "fence_order"),
     # ---- notices
     "notice-none": ("The end of a lease is not told, though notices are declared.", "many-told", "loss_notice"),
     "notice-late": ("The end of a lease is told a ttl late.", "many-told", "loss_notice"),
