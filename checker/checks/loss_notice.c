@@ -202,15 +202,15 @@ static void loss_told(struct loss_notice *loss, const struct ledger *ledger,
 }
 
 /* Since when nodes have thrown out so many keys of a claim that no majority was left; TIME_NEVER:
- * they have not. */
+ * they have not. One that its client set anew was thrown out all the same. */
 static int64_t thrown_out_ns(const struct ledger *ledger, const struct ledger_claim *claim)
 {
     int32_t out = 0;
     int64_t last_ns = 0;
     for (int32_t node = 0; node < ledger->node_count; node++) {
         const struct ledger_end *end = &ledger_ends(claim)[node];
-        bool gone = (claim->set & ~claim->present) >> node & 1;
-        if (gone && end->cause == CAUSE_EVICTION) {
+        bool set = claim->set >> node & 1;
+        if (set && end->cause == CAUSE_EVICTION) {
             out++;
             last_ns = end->since_ns > last_ns ? end->since_ns : last_ns;
         }

@@ -20,6 +20,9 @@ DELETE = Script(COMPARE + "return redis.call('del',KEYS[1]) end return 0", 1)
 EXTEND = Script(COMPARE + "return redis.call('pexpire',KEYS[1],ARGV[2]) end return 0", 1)
 CREATES = Script(EXTEND.text.replace("return 0", "redis.call('set',KEYS[1],ARGV[1],'PX',ARGV[2]) return 1"), 1)
 
+SET_IF_NONE = "redis.call('set',KEYS[1],ARGV[1],'NX','PX',ARGV[2])"
+CREATES_IF_NONE = Script(EXTEND.text.replace("return 0", f"return {SET_IF_NONE} and 1 or 0"), 1)
+
 
 class Held:
     def __init__(self, resource, value, ttl_s):
@@ -108,6 +111,7 @@ class Watchdog:
             request = self.node.send("PEXPIRE", held.key, ttl)
         else:
             script = CREATES if bug("renew-creates") else EXTEND
+            script = CREATES_IF_NONE if bug("renew-creates-if-none") else script
             request = self.node.call(script, held.key, held.value, ttl)
         request.on_reply = lambda done: self.renewed(held, asked, done)
         period = self.every_s * (4 if bug("renew-too-late") else 1)

@@ -85,6 +85,12 @@ Test(loss_notice, lock_that_renews_and_gives_notice_tells_of_keys_that_were_thro
     assert_fails(judge_lines("loss_notice",
                              TELLS(",'notice'", TWO_THROWN_OUT ANOTHER_STOPS(2), FREE(660, 1))),
                  BLAME_LIBRARY, ASSUMPTION_NONE);
+    /* A renewal that sets them anew does not know who had the lock meanwhile. */
+    assert_fails(judge_lines("loss_notice", TELLS(",'notice'",
+                                                  TWO_THROWN_OUT SET(300, 1, 1, "a", 1300)
+                                                      SET(300, 2, 1, "a", 1300),
+                                                  FREE(660, 1))),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
     /* Soon; a majority stays; its client stood still; it tells of nothing; our own lateness. */
     assert_verdict(judge_lines("loss_notice", TELLS(",'notice'", TWO_THROWN_OUT, LOST(640, 1))),
                    VERDICT_PASS);
