@@ -74,6 +74,23 @@ Test(adapter, death_is_named_with_the_last_words)
     fails_with("die", expected, 10 * NS_PER_S);
 }
 
+static const char dies_with_trace[] =
+    "printf 'begins\\nException in thread \"main\" java.lang.RuntimeException: odd\\n"
+    "\\tat A.main(A.java:395)\\nCaused by: java.io.IOException: no reply\\n"
+    "\\tat B.ask(B.java:7)\\n\\t... 12 more\\n' >&2; exit 1";
+
+Test(adapter, death_with_a_trace_is_named_with_its_cause_not_with_a_place)
+{
+    trial_begin(dies_with_trace, 10 * NS_PER_S);
+    while (!trial.failed) {
+        links_turn();
+    }
+    cr_assert_not_null(
+        strstr(trial.why, "its last trace on stderr: Caused by: java.io.IOException: no reply"),
+        "%s", trial.why);
+    cr_assert_null(strstr(trial.why, "more"), "%s", trial.why);
+}
+
 Test(adapter, death_at_the_start_is_named)
 {
     const char *const expected[] = {"died", "before it answered init", "no library here", NULL};

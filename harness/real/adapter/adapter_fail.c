@@ -7,12 +7,32 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOG_TAIL_BYTES = 300 };
+enum { LOG_TAIL_BYTES = 16 << 10, LOG_LINE_BYTES = 300 };
+
+/* A line of a trace that only says where: Java's begin with a tab and "at " or "... 3 more". */
+static bool is_place(const char *line)
+{
+    const char *word = line + strspn(line, " \t");
+    return word > line && (strncmp(word, "at ", 3) == 0 || strncmp(word, "... ", 4) == 0);
+}
+
+/* The last line that says what; cuts `tail` behind it. */
+static const char *last_words(char *tail)
+{
+    char *end = strrchr(tail, '\n');
+    char *line = end != NULL ? end + 1 : tail;
+    while (end != NULL && is_place(line)) {
+        *end = '\0';
+        end = strrchr(tail, '\n');
+        line = end != NULL ? end + 1 : tail;
+    }
+    return line;
+}
 
 /* Add the last line of the adapter's stderr. */
 static void log_tail_add(const char *path, struct text *text)
 {
-    char tail[LOG_TAIL_BYTES + 1];
+    static char tail[LOG_TAIL_BYTES + 1];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return;
@@ -28,10 +48,11 @@ static void log_tail_add(const char *path, struct text *text)
         return;
     }
     tail[bytes] = '\0';
-    const char *last = strrchr(tail, '\n');
-    last = last != NULL ? last + 1 : tail;
-    text_add(text, "; its last line on stderr: ");
-    text_add_foreign(text, last, strlen(last));
+    const char *last = last_words(tail);
+    size_t last_bytes = strlen(last);
+    text_add(text,
+             "; its last %s on stderr: ", last + last_bytes < tail + bytes ? "trace" : "line");
+    text_add_foreign(text, last, last_bytes < LOG_LINE_BYTES ? last_bytes : LOG_LINE_BYTES);
 }
 
 void adapter_accuse(struct adapter_process *process, const char *what)

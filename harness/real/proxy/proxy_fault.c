@@ -171,7 +171,8 @@ static void link_cut_all(struct proxy_link *link, struct proxy_effect *effect)
     struct proxy_connection *connection = link->connections;
     while (connection != NULL) {
         struct proxy_connection *next = connection->next;
-        if (connection->client_fd >= 0) {
+        /* What waits of a client that has closed is on the way as well. */
+        if (connection->client_fd >= 0 || connection->request.mark_count > 0) {
             effect->connections_cut++;
             effect->bytes_dropped += connection_cut(connection);
         }
