@@ -318,8 +318,9 @@ static void answer_extended(struct answer_consistency *answers, const struct led
 static void answer_renews_no_more(struct answer_consistency *answers, const struct ledger *ledger,
                                   const struct ledger_claim *claim)
 {
+    const uint64_t errors = CHECK_BIT(FAULT_REFUSE_WRITES) | CHECK_BIT(FAULT_SCRIPT_FLUSH);
     int64_t every_ns = ledger->renew_every_ns;
-    int64_t over_ns = ledger_faults_over(ledger, claim, FAULT_REFUSE_WRITES);
+    int64_t over_ns = ledger_faults_over(ledger, claim, errors);
     if (claim->over != OVER_TOLD || every_ns == 0 || over_ns == TIME_NEVER ||
         over_ns < claim->granted_ns || claim->renewed_ns >= over_ns ||
         ledger->now_ns - over_ns <= every_ns + every_ns / 2) {

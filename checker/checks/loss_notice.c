@@ -229,7 +229,7 @@ static void loss_ignored(struct loss_notice *loss, const struct ledger *ledger,
     bool renews = ledger_declares(ledger, DECLARES_RENEW) && every_ns > 0;
     if (!renews || !ledger_declares(ledger, DECLARES_NOTICE) || claim == NULL || claim->again ||
         !ledger_watched(ledger, claim) || claim->over_index != event->index ||
-        ledger_faults_over(ledger, claim, FAULT_EVICT) == TIME_NEVER) {
+        ledger_faults_over(ledger, claim, CHECK_BIT(FAULT_EVICT)) == TIME_NEVER) {
         return;
     }
     int64_t gone_ns = thrown_out_ns(ledger, claim);

@@ -329,10 +329,10 @@ bool ledger_any_fault(const struct ledger *ledger, int64_t from_ns);
 /* The opposite; and since a ttl before then, as what a fault left on its way may be so late. */
 bool ledger_is_calm_since(const struct ledger *ledger, int64_t from_ns);
 
-/* When the last fault since a claim was asked for was over, if there was any, and all were of this
- * kind, but for those of other clients: nothing else was in the way. TIME_NEVER otherwise. */
+/* When the last fault since a claim was asked for was over, if there was any, and all were of these
+ * kinds (bits), but for those of other clients: nothing else was in the way. TIME_NEVER otherwise. */
 int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_claim *claim,
-                           enum fault_kind kind);
+                           uint64_t kinds);
 
 /* Whether no fault takes keys, or shows a node another time: then a lease that was promised is
  * one. */

@@ -114,7 +114,7 @@ bool ledger_is_calm_since(const struct ledger *ledger, int64_t from_ns)
 }
 
 int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_claim *claim,
-                           enum fault_kind kind)
+                           uint64_t kinds)
 {
     int64_t over_ns = -1;
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
@@ -122,7 +122,7 @@ int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_clai
         bool stays = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_STAYS;
         bool was = fault->state != FAULT_WAITING && (stays || fault->end_ns >= claim->asked_ns);
         bool anothers = fault->nodes == 0 && !ledger_fault_on_client(fault, claim->process);
-        if (was && fault->kind != kind && !anothers) {
+        if (was && (kinds >> fault->kind & 1) == 0 && !anothers) {
             return TIME_NEVER;
         }
         over_ns = was && !anothers && fault->end_ns > over_ns ? fault->end_ns : over_ns;

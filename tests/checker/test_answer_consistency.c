@@ -157,6 +157,8 @@ Test(answer_consistency, lock_that_renews_goes_on_when_errors_are_over)
                      "answer_consistency: client 1 was told of a loss, and the lock declares that "
                      "it renews: nodes had answered with errors, and when that was over no key was "
                      "given more time for 680 ms");
+    assert_fails(judge_lines("answer_consistency", LOSES(FAULTY("script_flush", 300, 300), 1000)),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
     /* Told soon behind it; not over; renewed since; another fault; and our own lateness. */
     assert_verdict(judge_lines("answer_consistency", LOSES(FAULTY("refuse_writes", 300, 320), 770)),
                    VERDICT_PASS);
