@@ -47,6 +47,24 @@ Test(keys_clock, a_key_that_a_clock_jump_overtook_ends_at_the_jump)
     cr_assert_geq(newest()->time_ns, set_ns);
 }
 
+/* A script may do more behind what was read of it: what it did stands before what the jump did. */
+Test(keys_clock, a_key_that_a_script_under_way_set_ends_behind_its_set)
+{
+    struct admin_reply reply;
+    const char *script = "return redis.call('set', KEYS[1], ARGV[1], 'PX', 10000)";
+    LINKS_MUST(node_order(&links.node, (const char *[]){"EVAL", script, "1", "r0", "v", NULL},
+                          &reply, &links_why));
+    keys_receive(links.keys, 0); /* its lines are here; nothing says that no more will follow */
+    cr_assert_eq(links.event_count, 0);
+    node_clock_jump(11 * NS_PER_S);
+    while (links.event_count == 0 || newest()->f != HISTORY_KEY_EXPIRED) {
+        links_turn();
+    }
+    cr_assert_eq(links.event_count, 2, "the set, and its end");
+    cr_assert_eq(newest()->cause, CAUSE_CLOCK_JUMP);
+    cr_assert_eq(newest()->fault, 4);
+}
+
 /* ---- ends that are set late in a unit -------------------------------------------------------- */
 
 Test(keys_clock, an_end_that_a_script_sets_late_counts_from_then)

@@ -24,6 +24,17 @@ struct keys_change *keys_change_note(struct keys *keys, int32_t node, uint32_t n
     return change;
 }
 
+bool keys_change_is_open(const struct keys_node *node, uint32_t name)
+{
+    const struct keys_unit *unit = &node->unit;
+    for (uint32_t i = 0; i < unit->change_count && unit->open; i++) {
+        if (unit->changes[i].name == name) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* As a key that came to be by this unit is, before more is said of it. */
 static void key_begin(struct keys_key *key, const struct keys_unit *unit)
 {

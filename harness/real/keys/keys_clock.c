@@ -134,12 +134,13 @@ void keys_expire_until(struct keys *keys, int32_t node, int64_t true_ns)
 }
 
 /*
- * Is all that the node did until now known? A command on its way may have given a key another end:
- * then a barrier tells.
+ * Is all that the node did until now known? A command on its way may have given a key another end,
+ * and one that is being read is not told yet: then a barrier tells.
  */
-static bool node_is_known(struct keys_node *node, const struct keys_key *key)
+static bool node_is_known(struct keys_node *node, uint32_t name, const struct keys_key *key)
 {
-    if (!node->watched || node->open == 0 || node->seen_ns >= key->latest_ns) {
+    bool told = !keys_change_is_open(node, name);
+    if (!node->watched || (told && (node->open == 0 || node->seen_ns >= key->latest_ns))) {
         return true;
     }
     node->ask = node->ask || node->tap.asked == node->tap.passed;
@@ -158,7 +159,7 @@ void keys_time(struct keys *keys, int64_t true_ns)
         for (int32_t node = 0; node < keys->options.node_count; node++) {
             struct keys_key *key = keys_key_on(keys, name, node);
             bool over = key->present && key->has_ttl && key->latest_ns <= true_ns;
-            if (over && node_is_known(&keys->nodes[node], key)) {
+            if (over && node_is_known(&keys->nodes[node], name, key)) {
                 keys_expire(keys, node, name, true_ns);
             } else if (over) {
                 keys->next_ns = true_ns + NS_PER_MS; /* look again */
@@ -191,7 +192,9 @@ static void key_moved(struct keys *keys, const struct keys_clock_change *change,
     key->fault = (int16_t)change->fault;
     if (key->present && key->latest_ns <= change->true_ns) {
         key->latest_ns = change->true_ns;
-        keys_expire(keys, change->node, name, change->true_ns);
+        if (!keys_change_is_open(&keys->nodes[change->node], name)) {
+            keys_expire(keys, change->node, name, change->true_ns);
+        } /* else time ends it, when what made it is told */
     } else if (key->lingers && key->latest_ns > change->true_ns) {
         /* The node had not looked at it yet: it is there again. */
         key->lingers = false;

@@ -392,6 +392,9 @@ void keys_change(struct keys *keys, int32_t node, const struct keys_effect *effe
 /* Remember what the key was before the open unit. */
 struct keys_change *keys_change_note(struct keys *keys, int32_t node, uint32_t name);
 
+/* Whether the unit that is being read has changed this key, which is told when it is closed. */
+bool keys_change_is_open(const struct keys_node *node, uint32_t name);
+
 /* keys_learn.c */
 bool keys_resources_init(struct keys *keys);
 void keys_learn(struct keys *keys, int32_t node, struct keys_unit *unit);
