@@ -330,7 +330,7 @@ bool ledger_any_fault(const struct ledger *ledger, int64_t from_ns);
 bool ledger_is_calm_since(const struct ledger *ledger, int64_t from_ns);
 
 /* When the last fault since a claim was asked for was over, if there was any, and all were of these
- * kinds (bits), but for those of other clients: nothing else was in the way. TIME_NEVER otherwise. */
+ * kinds (bits), but for those of other clients: nothing else was in the way. TIME_NEVER: no. */
 int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_claim *claim,
                            uint64_t kinds);
 
