@@ -163,8 +163,11 @@ static void print_answer(const struct report *report, const size_t outcomes[LIBR
     } else if (outcomes[LIBRARY_PASSED] + outcomes[LIBRARY_ASSUMPTION] == 0) {
         printf("Not known: nothing was tried.\n");
     } else if (outcomes[LIBRARY_ASSUMPTION] > 0) {
-        printf("As safe as a lock of its kind can be: what failed, no lock with a lease survives. "
-               "A store that checks fences does.\n");
+        bool tells = (report->nature->declares >> DECLARES_NOTICE & 1u) != 0;
+        printf(
+            "As safe as a lock of its kind can be: what failed, no lock with a lease survives%s. "
+            "A store that checks fences does.\n",
+            tells ? "" : ", or only one that tells its holder of a loss");
     } else {
         printf("Nothing was found: everything that was tried passed.\n");
     }
