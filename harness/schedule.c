@@ -158,7 +158,8 @@ static void schedule_see(struct schedule *schedule, const struct plan *plan,
             schedule_end(schedule, k, moment, actions);
         }
     }
-    if (seen || actions->count > 0) {
+    actions->changed = seen || actions->count > 0;
+    if (actions->changed) {
         schedule_refresh(schedule, plan);
     }
 }
@@ -209,6 +210,7 @@ void schedule_time(struct schedule *schedule, const struct plan *plan, int64_t t
     struct schedule_moment moment = {
         .kind = TRIGGER_TIME, .client = SCENARIO_ANY, .node = SCENARIO_ANY, .true_ns = true_ns};
     actions->count = 0;
+    actions->changed = true;
     for (uint32_t k = 0; k < schedule->count; k++) {
         const struct fault *fault = &plan->scenario.faults[k];
         if (schedule->state[k] == SCHEDULE_ACTIVE && schedule->end_ns[k] <= true_ns) {
@@ -232,6 +234,7 @@ void schedule_heal(struct schedule *schedule, const struct plan *plan, int64_t t
     struct schedule_moment moment = {
         .kind = TRIGGER_TIME, .client = SCENARIO_ANY, .node = SCENARIO_ANY, .true_ns = true_ns};
     actions->count = 0;
+    actions->changed = true;
     for (uint32_t k = 0; k < schedule->count; k++) {
         if (schedule->state[k] == SCHEDULE_ACTIVE) {
             schedule_end(schedule, k, &moment, actions);

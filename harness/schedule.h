@@ -24,6 +24,7 @@ struct schedule_action {
 
 struct schedule_actions {
     uint32_t count;
+    bool changed; /* what is watched and what is due next are others now */
     struct schedule_action list[2 * SCENARIO_FAULTS_MAX];
 };
 

@@ -245,7 +245,7 @@ void sim_faults_act(struct sim *sim, struct sim_command *command)
                                : sim->world->in_force[FAULT_LOSE_REPLY];
         fault_strike_command(sim, set & ~once, command);
     }
-    if (sim->actions.count > 0) {
+    if (sim->actions.changed) {
         sim_arm_world(sim);
     }
 }

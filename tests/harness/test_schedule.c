@@ -86,6 +86,7 @@ Test(schedule, what_begins_after_an_event_is_still_about_whom_that_was)
     pass(0, PROBE_AFTER_GRANTED, 10);
     pass(1, PROBE_AFTER_GRANTED, 20);
     cr_assert_eq(actions.count, 0, "not yet");
+    cr_assert(actions.changed, "whoever wakes for it must know");
     cr_assert_eq(schedule.next_ns, 25);
     cr_assert_eq(schedule.probes_watched, 1u << PROBE_AFTER_WRITE, "it may begin at any moment");
     pass(0, PROBE_AFTER_WRITE, 22);

@@ -36,6 +36,19 @@ Test(faults_nodes, a_forward_jump_expires_the_key_at_once)
     fixture_close(&fixture);
 }
 
+/* The holder is inside, and nothing else happens until it leaves. */
+Test(faults_nodes, what_is_to_begin_behind_an_event_begins_while_nothing_else_happens)
+{
+    fixture_run(&fixture,
+                HEAD(LOCK, "none") HOLDER "  - {on: client 1 after_granted, after: 1s, do: evict, "
+                                          "target: node 3}\n" TAIL,
+                1);
+    const struct history_event *evicted = key(HISTORY_KEY_EVICTED, 2);
+    cr_assert_not_null(evicted);
+    cr_assert_lt(evicted->time_ns, 1100 * NS_PER_MS);
+    fixture_close(&fixture);
+}
+
 Test(faults_nodes, a_backward_jump_keeps_the_key_longer)
 {
     fixture_run(&fixture,

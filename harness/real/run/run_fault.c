@@ -247,7 +247,13 @@ void run_faults_act(struct run *run, const struct schedule_actions *actions)
         ASSERT(run->waiting_count < sizeof run->waiting / sizeof run->waiting[0]);
         run->waiting[run->waiting_count++] = actions->list[i];
     }
-    if (actions->count == 0 || run->acting) {
+    if (run->acting) {
+        return;
+    }
+    if (actions->count == 0 && actions->changed) {
+        run_faults_watch(run); /* one was put off */
+    }
+    if (actions->count == 0) {
         return;
     }
     run->acting = true;
