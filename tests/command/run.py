@@ -77,7 +77,7 @@ class Again(Command):
             result = self.picklock("run", path, "--keep", "never")
             lines = [line.split("again: ", 1)[1] for line in result.stdout.splitlines() if "again: " in line]
             self.assertEqual(len(lines), 1, result.stdout)
-            again = subprocess.run(["bash", "-c", lines[0].replace("picklock", PICKLOCK, 1)], cwd=self.folder, text=True,
+            again = subprocess.run(["bash", "-c", lines[0]], cwd=self.folder, text=True,
                                    capture_output=True)
             self.assertEqual(again.returncode, 1, lines[0] + again.stderr)
             self.assertIn("expected fail, found pass", again.stdout)
