@@ -1,5 +1,4 @@
-/* undeleted.c: keys that went by their ttl, while the command that deletes them may be on its way.
- */
+/* undeleted.c: keys that went by their ttl, with the command that deletes them on its way. */
 #include "checker/undeleted.h"
 
 #include "base/assert.h"

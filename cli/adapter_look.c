@@ -61,18 +61,24 @@ static void wire_said(struct look *look, const struct wire_line *line)
 
 static const char *shown_word(const struct look *look, const char *word)
 {
-    for (size_t i = 0; i < look->value_count; i++) {
-        if (look->values[i][0] != '\0' && strcmp(look->values[i], word) == 0) {
-            return "VALUE";
-        }
+    bool is_value = false;
+    for (size_t i = 0; i < look->value_count && !is_value; i++) {
+        is_value = look->values[i][0] != '\0' && strcmp(look->values[i], word) == 0;
     }
-    return word;
+    for (size_t i = 0; i < look->unsaid_count && i < LOOK_UNSAID_KEPT && !is_value; i++) {
+        is_value = strcmp(look->unsaid[i], word) == 0;
+    }
+    return is_value ? "VALUE" : word;
 }
 
-static void wire_words(const struct look *look, const struct wire_line *line, struct text *text)
+/* The words of a command, with VALUE for the values that are known, and for `value`. */
+static void wire_words(const struct look *look, const struct wire_line *line, const char *value,
+                       struct text *text)
 {
     for (size_t i = 5; i < line->count; i++) {
-        text_add(text, "%s%s", i > 5 ? " " : "", shown_word(look, line->field[i]));
+        const char *word = line->field[i];
+        bool is_value = value != NULL && strcmp(word, value) == 0;
+        text_add(text, "%s%s", i > 5 ? " " : "", is_value ? "VALUE" : shown_word(look, word));
     }
 }
 
@@ -113,22 +119,20 @@ static bool wire_is(const struct wire_line *line, size_t field, const char *word
 static void wire_learn(struct look *look, const struct wire_line *line,
                        enum look_operation operation)
 {
-    for (size_t i = 0; i < look->shape_count[operation]; i++) {
-        const char *known = look->shapes[operation][i].words;
-        const char *value = NULL;
-        bool alike = true;
-        for (size_t j = 5; j < line->count && alike; j++) {
-            size_t bytes = strlen(line->field[j]);
-            bool is_value = strncmp(known, "VALUE", 5) == 0 && strchr(" ", known[5]) != NULL;
-            bool same = !is_value && strncmp(known, line->field[j], bytes) == 0;
-            value = is_value ? line->field[j] : value;
-            known += is_value ? 5 : same ? bytes : 0;
-            alike = (is_value || same) && *known == (j + 1 < line->count ? ' ' : '\0');
-            known += alike && *known == ' ' ? 1 : 0;
+    for (size_t i = 6; i < line->count; i++) {
+        char memory[LOOK_SHAPE_BYTES];
+        struct text text = text_over(memory, sizeof memory);
+        const char *value = line->field[i];
+        if (shown_word(look, value) != value) {
+            continue;
         }
-        if (alike && value != NULL && strcmp(shown_word(look, value), value) == 0 &&
-            look->value_count < LOOK_VALUES_MAX) {
-            copy_word(look->values[look->value_count++], value, strlen(value));
+        wire_words(look, line, value, &text);
+        for (size_t j = 0; j < look->shape_count[operation]; j++) {
+            if (strcmp(look->shapes[operation][j].words, text.data) == 0) {
+                copy_word(look->unsaid[look->unsaid_count++ % LOOK_UNSAID_KEPT], value,
+                          strlen(value));
+                return;
+            }
         }
     }
 }
@@ -139,13 +143,13 @@ static void wire_command(struct look *look, const struct wire_line *line, struct
     char memory[LOOK_SHAPE_BYTES];
     struct text text = text_over(memory, sizeof memory);
     look->subscribes = look->subscribes || strcasestr(line->field[5], "subscribe") != NULL;
+    if (wire_is(line, 0, "sent")) {
+        wire_learn(look, line, wire_operation(line->field[4]));
+    }
     if (!wire_is(line, 2, "1") || wire_is(line, 1, "0")) {
         return;
     }
-    if (strcmp(line->field[0], "sent") == 0) {
-        wire_learn(look, line, wire_operation(line->field[4]));
-    }
-    wire_words(look, line, &text);
+    wire_words(look, line, NULL, &text);
     if (strcmp(line->field[0], "sent") == 0) {
         *last = shape_of(look, wire_operation(line->field[4]), text.data);
         if (*last != NULL) {

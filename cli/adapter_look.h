@@ -16,6 +16,7 @@ enum {
     LOOK_SHAPES_MAX = 12, /* different commands of one operation */
     LOOK_SHAPE_BYTES = 240,
     LOOK_VALUES_MAX = 32,
+    LOOK_UNSAID_KEPT = 16,
     LOOK_WORD_BYTES = 96,
     LOOK_KEYS_MAX = 8,
 };
@@ -40,8 +41,10 @@ struct look_range {
 struct look {
     struct look_shape shapes[LOOK_OPERATIONS][LOOK_SHAPES_MAX];
     size_t shape_count[LOOK_OPERATIONS];
-    char values[LOOK_VALUES_MAX][LOOK_WORD_BYTES]; /* that it reported, or stood where they do */
+    char values[LOOK_VALUES_MAX][LOOK_WORD_BYTES]; /* that the adapter reported */
     size_t value_count;
+    char unsaid[LOOK_UNSAID_KEPT][LOOK_WORD_BYTES]; /* the last that stood where those do */
+    size_t unsaid_count;
     char keys[LOOK_KEYS_MAX][LOOK_WORD_BYTES];
     bool key_is_lock[LOOK_KEYS_MAX];
     size_t key_count;

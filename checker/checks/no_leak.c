@@ -16,7 +16,6 @@ enum leak_reason {
     KEPT_STILL_THERE,
     UNDONE_TO_EXPIRE, /* the same, of a key that came behind the delete that was to undo it */
     UNDONE_STILL_THERE,
-    LEAK_REASONS
 };
 
 /*
@@ -142,29 +141,24 @@ static void leak_finish(void *state, const struct ledger *ledger)
     check_conclude(&leak->result);
 }
 
-/* How a key was left, to its ttl and to the end of the run. */
+/* How a key was left: of each two reasons, to its ttl and to the end of the run. */
 static const struct {
     const char *story; /* "client 1", and then this */
     const char *effect;
-    const char *until;
-} words[LEAK_REASONS] = {
-#define OF_GRANT " released "
-#define OF_NONE  " was refused "
-#define LEFT     "'s acquire that was not granted left its key of "
-#define OVERTOOK "'s release overtook its own key of "
-#define KEPT     "'s release left its key of "
-#define UNDONE   "'s clean-up overtook its own key of "
-#define TO_TTL   ", until its ttl was over"
-#define TO_END   ", to the end of the run"
-    [LEFT_TO_EXPIRE] = {LEFT, OF_NONE, TO_TTL},
-    [STILL_THERE] = {LEFT, OF_NONE, TO_END},
-    [OVERTOOK_TO_EXPIRE] = {OVERTOOK, OF_GRANT, TO_TTL},
-    [OVERTOOK_STILL_THERE] = {OVERTOOK, OF_GRANT, TO_END},
-    [KEPT_TO_EXPIRE] = {KEPT, OF_GRANT, TO_TTL},
-    [KEPT_STILL_THERE] = {KEPT, OF_GRANT, TO_END},
-    [UNDONE_TO_EXPIRE] = {UNDONE, OF_NONE, TO_TTL},
-    [UNDONE_STILL_THERE] = {UNDONE, OF_NONE, TO_END},
+} words[] = {
+    {"'s acquire that was not granted left its key of ", " was refused "},
+    {"'s release overtook its own key of ", " released "},
+    {"'s release left its key of ", " released "},
+    {"'s clean-up overtook its own key of ", " was refused "},
 };
+
+/* Row of `words`. */
+static size_t way_of(uint8_t reason)
+{
+    size_t way = (reason - 1u) / 2;
+    ASSERT(way < sizeof words / sizeof words[0]);
+    return way;
+}
 
 /* The set of the key: a delete that came before it stands before it. */
 static const struct history_event *set_of(const struct telling *telling)
@@ -179,11 +173,11 @@ static void say_leak(const struct telling *telling)
     const struct history_event *set = set_of(telling);
     uint8_t reason = telling->result->reason;
     put_client(telling, set->process);
-    text_add(text, "%s", words[reason].story);
+    text_add(text, "%s", words[way_of(reason)].story);
     put_resource(telling, set->resource);
     text_add(text, " on node %" PRId32 ", where it stayed for ", set->node + 1);
     put_length(text, telling->result->number[0]);
-    text_add(text, "%s", words[reason].until);
+    text_add(text, reason % 2 == 0 ? ", to the end of the run" : ", until its ttl was over");
 }
 
 static void effect_leak(const struct telling *telling)
@@ -191,7 +185,7 @@ static void effect_leak(const struct telling *telling)
     const struct history_event *set = set_of(telling);
     uint8_t reason = telling->result->reason;
     put_client(telling, set->process);
-    text_add(telling->text, "%s", words[reason].effect);
+    text_add(telling->text, "%s", words[way_of(reason)].effect);
     put_resource(telling, set->resource);
     text_add(telling->text, ", and left its key on node %" PRId32, set->node + 1);
     if (reason == UNDONE_TO_EXPIRE || reason == UNDONE_STILL_THERE) {
