@@ -8,7 +8,6 @@ Skipped, with the reason, where node or the pinned packages (make adapters) are 
 import glob
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -289,16 +288,6 @@ def hashes_first_are_judged(picklock):
     return check("scripts that are asked for by their hash are judged", holds, found)
 
 
-def refused_values_are_folded(picklock):
-    """What an acquire that is refused sends is a command like the others, whatever its value."""
-    with tempfile.TemporaryDirectory() as place:
-        command = [picklock, "adapter-test", "--adapter", f"python3 {os.path.join(TOP, 'tests', 'adapters', 'planted.py')} --threads"]
-        page = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300)
-    sets = re.findall(r" SET redlock:r0 (\S+) NX PX 1000  \(", page.stdout)
-    holds = page.returncode == 0 and set(sets) == {"VALUE"} and "counts from some moment" not in page.stdout
-    return check("values of refused acquires are folded", holds, (sets, page))
-
-
 def serial_threads_are_told(picklock):
     """An adapter that declares threads and serves one at a time is told so."""
     said = "'{\"features\":[\"threads\"],\"nodes\":1}'"
@@ -396,7 +385,6 @@ def main():
         page_tells(picklock),
         bounded_waits_are_known(picklock),
         threads_are_told_apart(picklock),
-        refused_values_are_folded(picklock),
         serial_threads_are_told(picklock),
         values_of_threads_are_told(picklock),
         hashes_first_are_judged(picklock),
