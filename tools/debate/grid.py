@@ -119,6 +119,13 @@ def holder_cut_off(lock):
     return [SECOND_COMES_LATER, cut, *([] if by_session(lock) else ["{on: client 2 before_replies, do: pause, until: client 1 after_release}"])]
 
 
+def inside_ms(keys, lock):
+    """How long a section lasts. Whoever has a session hears of its end when it goes on: it is still inside then, not leaving
+    at that moment, where it would be luck whether it hears of it before."""
+    struck = keys.get("hears") and by_session(lock)
+    return HELD * 2 // 3 + 1000 if struck else keys.get("hold", 20) * lock.ttl // 1000
+
+
 def node_forgets(lock):
     # Whose session breaks is told so at once: that this comes too late, it stops at the same moment.
     when = "before_write" if by_session(lock) else "after_granted"
@@ -170,7 +177,7 @@ FAULTS = [
      {"hold": 500, "clients": "writes: 3"}),
     ("node-forgets", "node forgets",
      "The node that decides has no disk, is killed while client 1 holds the lock, and is back at once.",
-     node_forgets, {"ttl": HELD, "delay": ASKS}),
+     node_forgets, {"ttl": HELD, "delay": ASKS, "hears": True}),
     ("delayed-restart", "node forgets, back after the ttl",
      "The same node stays down for longer than the ttl.",
      lambda lock: [*split(lock), SECOND_COMES_LATER,
@@ -178,7 +185,7 @@ FAULTS = [
      {"ttl": 1500, "hold": 500}),
     ("failover", "failover to a replica that is behind",
      "The replica that takes over from the node that decides is a second behind.",
-     failover, {"ttl": HELD, "delay": ASKS}),
+     failover, {"ttl": HELD, "delay": ASKS, "hears": True}),
     ("holder-cut-off", "holder cut off from every node",
      "Client 1 reaches no node from its grant on, is told when its lease ends, and leaves.",
      holder_cut_off, {"hold": 3000, "clients": "on_lost: leave", "delay": ASKS}),
@@ -238,7 +245,7 @@ def cell(fault, lock):
         return None
     name = f"{name}-{lock.column}"
     return name, SCENARIO.format(name=name, about=about, lock=lock.words, ttl=f"{max(keys.get('ttl', 0), lock.ttl)}ms", nodes=f"replicas: {lock.replicas}" if lock.replicas > 0 else f"count: {lock.nodes}",
-                                 hold=f"{keys.get('hold', 20) * lock.ttl // 1000}ms", count=keys.get("count", 2),
+                                 hold=f"{inside_ms(keys, lock)}ms", count=keys.get("count", 2),
                                  sections=keys.get("sections", 1), clients=f", {keys['clients']}" if "clients" in keys else "",
                                  tries=lock.tries, delay=keys.get("delay", "50ms"), store=f"store: {{{lock.store}}}\n" if lock.store else "",
                                  duration=lock.duration, bound=lock.bound, faults="".join(f"  - {line}\n" for line in lines))
