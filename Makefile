@@ -97,6 +97,18 @@ $(BUILD)/checker/report/page_files.o: $(BUILD)/include/page_bytes.h
 # `picklock explain` and `picklock list` tell from these.
 $(BUILD)/cli/pages.o: $(patsubst %,docs/%.md,CHECKS FAULTS SCENARIO ALGORITHMS)
 
+# Headers that a build does without, by what asks for them: when one comes or goes, that is built again.
+OPTIONAL_USERS := $(shell grep -rl __has_include $(ROOMS) --include=*.c)
+$(patsubst %.c,$(BUILD)/%.o,$(OPTIONAL_USERS)): $(BUILD)/optional
+$(BUILD)/optional: FORCE
+	@mkdir -p $(@D)
+	@for header in $$(sed -n 's/.*__has_include(<\(.*\)>).*/\1/p' $(OPTIONAL_USERS) | sort -u); do \
+	    echo "#include <$$header>" | $(CC) $(LIBS_CFLAGS) -E - >/dev/null 2>&1 && echo "$$header"; \
+	done > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+.PHONY: FORCE
+FORCE:
+
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_ALL) $(LIBS_CFLAGS) -MMD -MP -c $< -o $@

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`make deps`, interrupted anywhere, leaves the machine as it was. `deps.py ./picklock`."""
+"""`make deps`, interrupted anywhere, leaves the machine as it was; what comes later is built with. `deps.py ./picklock`."""
 import os
 import signal
 import subprocess
@@ -69,6 +69,27 @@ class Deps(Command):
         process = self.start("0")
         self.assertEqual(process.wait(timeout=20), 0)
         self.assertEqual(self.policy.read_text(), "#!/bin/sh\nexit 101\n")
+
+
+class Headers(Command):
+    """`make demo` needs fewer packages than `make test`: what was built without a header is built again when it has come."""
+
+    def test_what_asks_for_a_header_is_built_again_when_one_has_come(self):
+        name = self.folder / "servers/sql/real/connect.o"
+        environment = {word: value for word, value in os.environ.items() if not word.startswith(("MAKE", "MFLAGS"))}
+
+        def build():
+            subprocess.run(["make", "--no-print-directory", f"BUILD={self.folder}", str(name)], cwd=ROOT, env=environment, check=True,
+                           stdout=subprocess.DEVNULL)
+            return name.stat().st_mtime_ns
+
+        first = build()
+        self.assertEqual(build(), first)
+        known = self.folder / "optional"
+        known.write_text(known.read_text().replace("libpq-fe.h\n", "") + "not-here.h\n")     # as it was before
+        second = build()
+        self.assertGreater(second, first)
+        self.assertEqual(build(), second)
 
 
 if __name__ == "__main__":
