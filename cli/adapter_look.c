@@ -59,6 +59,21 @@ static void wire_said(struct look *look, const struct wire_line *line)
     }
 }
 
+/* Seconds, milliseconds or microseconds of the years 2017 to 2065: the time of day at a call. */
+static bool is_time_of_day(const char *word)
+{
+    static const double seconds[] = {1, 1e-3, 1e-6};
+    size_t digits = strspn(word, "0123456789");
+    size_t rest = word[digits] == '.' ? 1 + strspn(word + digits + 1, "0123456789") : 0;
+    bool number = digits > 0 && word[digits + rest] == '\0';
+    bool is_time = false;
+    for (size_t i = 0; number && i < sizeof seconds / sizeof seconds[0]; i++) {
+        double time = strtod(word, NULL) * seconds[i];
+        is_time = is_time || (time >= 1.5e9 && time < 3e9);
+    }
+    return is_time;
+}
+
 static const char *shown_word(const struct look *look, const char *word)
 {
     bool is_value = false;
@@ -68,7 +83,7 @@ static const char *shown_word(const struct look *look, const char *word)
     for (size_t i = 0; i < look->unsaid_count && i < LOOK_UNSAID_KEPT && !is_value; i++) {
         is_value = strcmp(look->unsaid[i], word) == 0;
     }
-    return is_value ? "VALUE" : word;
+    return is_value ? "VALUE" : is_time_of_day(word) ? "TIME" : word;
 }
 
 /* The words of a command, with VALUE for the values that are known, and for `value`. */
@@ -262,16 +277,22 @@ static void look_operation(struct look *look, const struct history_event *event)
     look->grants += acquired ? 1 : 0;
 }
 
-/* How many different values the grants of the first `clients` have. */
-static size_t values_of(const struct loaded *loaded, int32_t clients)
+/*
+ * How many different values the grants of the first `clients` have: as they stand in the keys, or,
+ * where no value can be read from those (members of a sorted set), as they were `reported`.
+ */
+static size_t values_of(const struct loaded *loaded, int32_t clients, bool reported)
 {
     const struct history_value *known[LOOK_VALUES_MAX];
     size_t count = 0;
     for (size_t i = 0; i < loaded->count; i++) {
         const struct history_event *event = &loaded->events[i];
-        bool set = event->kind == HISTORY_NODE && event->f == HISTORY_KEY_SET;
-        bool fresh =
-            set && event->process >= 0 && event->process < clients && count < LOOK_VALUES_MAX;
+        bool set = event->kind == HISTORY_NODE && event->f == HISTORY_KEY_SET &&
+                   (event->flags & HISTORY_HAS_VALUE) != 0;
+        bool granted =
+            event->kind == HISTORY_OP && event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK;
+        bool fresh = (reported ? granted : set) && event->process >= 0 &&
+                     event->process < clients && count < LOOK_VALUES_MAX;
         for (size_t j = 0; j < count && fresh; j++) {
             fresh = !history_value_equal(known[j], &event->value);
         }
@@ -280,6 +301,12 @@ static size_t values_of(const struct loaded *loaded, int32_t clients)
         }
     }
     return count;
+}
+
+static size_t grant_values_of(const struct look *look, const struct loaded *loaded, int32_t clients)
+{
+    size_t count = values_of(loaded, clients, false);
+    return count > 0 || look->value_count == 0 ? count : values_of(loaded, clients, true);
 }
 
 /* What the second client was told. */
@@ -391,12 +418,12 @@ void look_history(struct look *look, const struct loaded *loaded, enum look_stor
         }
     }
     if (story == LOOK_ALONE) {
-        look->grant_values = values_of(loaded, 1);
+        look->grant_values = grant_values_of(look, loaded, 1);
     } else if (story == LOOK_TWO) {
         look_second(look, loaded);
         seen_add(look, look->waited, DECLARES_WAIT);
     } else if (story == LOOK_THREADS) {
-        look->thread_values = values_of(loaded, 2);
+        look->thread_values = grant_values_of(look, loaded, 2);
         look_threads(look, loaded);
         seen_add(look, look->beside > 0, DECLARES_THREADS);
     } else {
