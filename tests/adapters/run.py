@@ -199,6 +199,19 @@ def a_guess_blames_nobody(picklock):
     return check("which key is the lock is not guessed", holds, found)
 
 
+def looks_are_awaited(picklock, times):
+    """Who looks before it sets passes before_send with its look: where another holds, nothing else comes."""
+    adapter = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'watching.py')}"
+    results = []
+    for scenario in ("one-release-held", "one-late-answers", "one-holder-killed"):
+        path = os.path.join("..", "library", scenario)
+        code, runs, told = run(picklock, path, adapter, "--repeat", str(times), "--jobs", "2")
+        good = [r for r in runs if r["status"] == "met"]
+        name = f"a lock that looks before it sets passes {scenario}, {len(good)}/{times}"
+        results.append(check(name, code == 0 and len(good) == times, (code, runs, told)))
+    return all(results)
+
+
 PLANTED = "python3 " + os.path.join(TOP, "tests", "adapters", "planted.py")
 DEBATE = {
     "pause-after-granted": PLANTED,
@@ -388,6 +401,7 @@ def main():
         serial_threads_are_told(picklock),
         values_of_threads_are_told(picklock),
         hashes_first_are_judged(picklock),
+        looks_are_awaited(picklock, times // 4 or 1),
         check("the example passes contention", run(picklock, "contention", EXAMPLE)[0] == 0, ""),
     ]
     if shutil.which("node") is None:

@@ -90,8 +90,10 @@ def parse(data, at):
             return None
         return data[after : after + length].decode(), after + length + 2
     assert kind == b"*", f"no reply: {data[at:at + 40]!r}"
+    if int(rest) < 0:
+        return None, after
     items = []
-    for _ in range(max(0, int(rest))):
+    for _ in range(int(rest)):
         one = parse(data, after)
         if one is None:
             return None

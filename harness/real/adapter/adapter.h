@@ -13,7 +13,8 @@
  * The probe points inside an acquire are seen on the wire: the run passes every arrival and reply
  * of a client that is an adapter to adapter_arrival and adapter_reply, and does what they answer.
  *
- *   before_send     the first SET of an attempt arrived at a proxy: it waits there
+ *   before_send     the first SET of an attempt, or the first look of an acquire, arrived at a
+ *                   proxy: it waits there
  *   before_replies  every node that is connected has answered its SET, no reply is out: the
  *                   process is stopped first, then they are put into its socket buffers
  *   after_majority  the same with the reply that makes the majority

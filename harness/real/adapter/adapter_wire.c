@@ -51,34 +51,46 @@ static void wire_lives(struct adapter_process *process, int64_t true_ns)
     }
 }
 
-/* A client whose program waits for the outcome of an acquire or an extension to which this command
- * belongs, or NULL. */
-static struct adapter_client *wire_client(struct adapter *adapter,
-                                          const struct proxy_message *message)
+/* The client that sent this, if its program waits for an outcome, or NULL. */
+static struct adapter_client *wire_asker(struct adapter *adapter,
+                                         const struct proxy_message *message)
 {
     if (adapter->stopped || message->client >= adapter->count) {
         return NULL;
     }
     struct adapter_client *client = &adapter->clients[message->command->client];
     wire_lives(client->process, message->true_ns);
+    return client->state == ADAPTER_ACTIVE && client->asked ? client : NULL;
+}
+
+/* Does this command belong to the acquire or the extension that is asked for? */
+static bool wire_serves(const struct adapter_client *client, const struct proxy_message *message)
+{
     enum command_role role = client->asked_f == HISTORY_ACQUIRE  ? ROLE_SET
                              : client->asked_f == HISTORY_EXTEND ? ROLE_EXTEND
                                                                  : ROLE_ANY;
-    bool asks = client->state == ADAPTER_ACTIVE && client->asked && message->command->role == role;
-    return asks ? client : NULL;
+    return message->command->role == role;
+}
+
+/* An acquire begins with a look at the lock's key (WATCH, GET): a SET comes only if that is free. */
+static bool wire_looks(const struct adapter_client *client, const struct proxy_message *message)
+{
+    return client->asked_f == HISTORY_ACQUIRE && client->attempt.arrived == 0 &&
+           message->command->role == ROLE_OTHER && message->command->key_count > 0;
 }
 
 struct proxy_answer adapter_arrival(struct adapter *adapter, const struct proxy_message *message)
 {
-    struct adapter_client *client = wire_client(adapter, message);
-    if (client == NULL) {
+    struct adapter_client *client = wire_asker(adapter, message);
+    bool looks = client != NULL && wire_looks(client, message);
+    if (client == NULL || !(looks || wire_serves(client, message))) {
         return PROXY_PASSES;
     }
     uint32_t node = 1u << message->node;
     if ((client->attempt.arrived & node) != 0) {
         adapter_attempt_end(client); /* the library asks this node again: a new attempt */
     }
-    client->attempt.arrived |= node;
+    client->attempt.arrived |= looks ? 0 : node;
     if (client->asked_f == HISTORY_EXTEND) {
         return PROXY_PASSES; /* of an extension only its majority is a probe point */
     }
@@ -138,9 +150,10 @@ static bool wire_agrees(const struct proxy_message *message)
 
 struct proxy_answer adapter_reply(struct adapter *adapter, const struct proxy_message *message)
 {
-    struct adapter_client *client = wire_client(adapter, message);
+    struct adapter_client *client = wire_asker(adapter, message);
     uint32_t node = 1u << message->node;
-    if (client == NULL || (client->attempt.arrived & node) == 0) {
+    bool serves = client != NULL && wire_serves(client, message);
+    if (!serves || (client->attempt.arrived & node) == 0) {
         return PROXY_PASSES;
     }
     struct adapter_attempt *attempt = &client->attempt;
