@@ -175,6 +175,30 @@ Test(tap, a_script_is_taken_for_what_it_was_seen_to_do)
     close(fd);
 }
 
+/* A fault that waits for a set meets the first one, too. */
+Test(tap, a_command_that_fills_or_moves_a_key_is_taken_for_what_was_asked_for)
+{
+    int fd = links_connect(0);
+    asks(0, HISTORY_ACQUIRE);
+    ASK(fd, ":1", "HSETNX", "r0", "owner", "mine");
+    cr_assert_eq(links.role, ROLE_SET);
+    ASK(fd, ":1", "PEXPIRE", "r0", "60000");
+    ASK(fd, ":1", "INCR", "fence"); /* counts nothing that is known to be a lock */
+    cr_assert_eq(links.role, ROLE_OTHER);
+    told(0, HISTORY_ACQUIRE, HISTORY_OK, "mine");
+    asks(0, HISTORY_RELEASE);
+    ASK(fd, ":1", "HDEL", "r0", "owner");
+    cr_assert_eq(links.role, ROLE_DELETE);
+    told(0, HISTORY_RELEASE, HISTORY_OK, NULL);
+    asks(0, HISTORY_ACQUIRE);
+    ASK(fd, ":1", "HSET", "queue", "mine", "1"); /* the lock is known by now */
+    cr_assert_eq(links.role, ROLE_OTHER);
+    ASK(fd, "+OK", "SET", "draft", "mine", "PX", "50000");
+    ASK(fd, ":1", "RENAMENX", "draft", "r0");
+    cr_assert_eq(links.role, ROLE_SET);
+    close(fd);
+}
+
 /* ---- other shapes ---------------------------------------------------------------------------- */
 
 Test(tap, a_counter_is_held_above_0)

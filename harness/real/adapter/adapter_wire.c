@@ -72,7 +72,8 @@ static bool wire_serves(const struct adapter_client *client, const struct proxy_
     return message->command->role == role;
 }
 
-/* An acquire begins with a look at the lock's key (WATCH, GET): a SET comes only if that is free. */
+/* An acquire begins with a look at the lock's key (WATCH, GET): a SET comes only if that is free.
+ */
 static bool wire_looks(const struct adapter_client *client, const struct proxy_message *message)
 {
     return client->asked_f == HISTORY_ACQUIRE && client->attempt.arrived == 0 &&

@@ -67,6 +67,8 @@ enum effect_ask {
     ASK_SET,    /* SET, SETNX, PSETEX ... */
     ASK_EXPIRY, /* PEXPIRE, EXPIREAT ... */
     ASK_DELETE, /* DEL, UNLINK, GETDEL ... */
+    ASK_CHANGE, /* HSETNX, RENAMENX ...: whatever its client asked for, until it was seen */
+    ASK_COUNT,  /* INCR ...: the same, where it names a lock; else it counts fences */
     ASK_SCRIPT, /* EVAL, EVALSHA, FCALL and their _RO: what it does is seen, never read */
     ASK_MULTI,
     ASK_EXEC,

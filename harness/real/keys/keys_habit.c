@@ -33,7 +33,9 @@ void keys_habit_seen(struct keys *keys, const struct keys_command *command, uint
 {
     struct keys_habit *habit = habit_at(keys, command->habit);
     enum command_role role = did_role(did);
-    if (role == ROLE_OTHER) {
+    bool open = command->ask == ASK_SCRIPT || command->ask == ASK_CHANGE ||
+                command->ask == ASK_COUNT || command->ask == ASK_OTHER;
+    if (role == ROLE_OTHER || !open) {
         return;
     }
     if (habit->id != command->habit ||
@@ -62,6 +64,17 @@ static bool names_a_lock(const struct keys *keys, const struct keys_command *com
     return command->key_count > 0 || (keys->learns && asked_role(keys, client) != ROLE_OTHER);
 }
 
+/* The same for what may as well fill a key beside the lock: a queue, a count of fences. */
+static bool fills_a_lock(const struct keys *keys, const struct keys_command *command,
+                         int32_t client)
+{
+    if (command->key_count > 0 || command->ask == ASK_COUNT) {
+        return command->key_count > 0;
+    }
+    return names_a_lock(keys, command, client) &&
+           keys->resources[keys->clients[client].resource].lock == 0;
+}
+
 enum command_role keys_role(const struct keys *keys, const struct keys_command *command,
                             int32_t client)
 {
@@ -84,6 +97,11 @@ enum command_role keys_role(const struct keys *keys, const struct keys_command *
             return command_role_of((enum lock_verb)redis_dialect.rows[command->kind].verb);
         }
         return known ? (enum command_role)habit->role : asked_role(keys, client);
+    case ASK_CHANGE:
+    case ASK_COUNT:
+        return !fills_a_lock(keys, command, client) ? ROLE_OTHER
+               : known                              ? (enum command_role)habit->role
+                                                    : asked_role(keys, client);
     case ASK_OTHER:
         return known && lock ? (enum command_role)habit->role : ROLE_OTHER;
     case ASK_MULTI:

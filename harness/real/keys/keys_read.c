@@ -63,6 +63,8 @@ static enum redis_command plain_kind(const struct resp_word *name, enum effect_a
         return REDIS_EXPIRE;
     case ASK_DELETE:
         return resp_word_is(name, "DELEX") ? REDIS_COMPARE_DELETE : REDIS_DELETE;
+    case ASK_CHANGE:
+    case ASK_COUNT:
     case ASK_SCRIPT:
     case ASK_MULTI:
     case ASK_EXEC:

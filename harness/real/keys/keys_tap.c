@@ -26,7 +26,7 @@ void keys_unit_close(struct keys *keys, int32_t node)
     keys_learn(keys, node, unit);
     keys_tell_unit(keys, node, &deed);
     unit->told = deed.told;
-    if (deed.did != 0 && (unit->command.ask == ASK_SCRIPT || unit->command.ask == ASK_OTHER)) {
+    if (deed.did != 0) {
         keys_habit_seen(keys, &unit->command, deed.did);
     }
     unit->open = false;
