@@ -135,6 +135,7 @@ static struct result sweep_know(struct sweep *sweep, struct arena *arena, struct
         protocol->nodes = one ? 1 : sweep->nodes > 0 ? (int32_t)sweep->nodes : 3;
         protocol->algorithm = protocol->nodes == 1 ? "single" : "redlock";
         protocol->extends = (nature.declares >> DECLARES_EXTEND & 1u) != 0;
+        protocol->renews = (nature.declares >> DECLARES_RENEW & 1u) != 0;
         memcpy(sweep->library, nature.library, sizeof sweep->library);
         return RESULT_OK;
     }

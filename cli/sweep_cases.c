@@ -13,6 +13,9 @@ enum {
     STRIKES_BEFORE = 1 << 1, /* each node of a set, before the command reaches it */
     STRIKES_AFTER = 1 << 2,  /* ... and when it has carried it out */
     SWEEP_NTH_MAX = 2,       /* of one role */
+    SWEEP_LOOK_MS = 2500,    /* a section in which a lock is seen to renew: two and a half ttls */
+    SWEEP_HOLD_MS = 300,
+    SWEEP_STAYS_MS = 1300, /* beyond the ttl */
     SWEEP_DOES_BYTES = 200,
 };
 
@@ -85,26 +88,36 @@ const char *sweep_strike_about(size_t strike)
     return strikes[strike].about;
 }
 
-/* A promise that is too long shows only when the holder stays to its end. */
+/* A section in which a lock that renews does so twice. */
+static int64_t sweep_renewed_ms(const struct sweep_protocol *protocol)
+{
+    int64_t ms = protocol->renew_ns * 5 / 2 / NS_PER_MS;
+    return protocol->renew_ns > 0 && ms < SWEEP_LOOK_MS ? ms : SWEEP_LOOK_MS;
+}
+
+/* A promise that is too long shows only when the holder stays to its end; what became of a renewal,
+ * when the lease that it was to prolong is over. */
 static void sweep_clients(const struct sweep_protocol *protocol, bool stays, struct text *text)
 {
+    int64_t hold_ms = protocol->renews ? sweep_renewed_ms(protocol) : SWEEP_HOLD_MS;
     if (stays) {
-        text_add(text, "clients: {count: 2, hold: 1300ms, writes: 2}\n");
-        return;
+        hold_ms = SWEEP_STAYS_MS + (protocol->renews ? hold_ms : 0);
     }
-    text_add(text, "clients: {count: 2, hold: 300ms, writes: 2%s}\n",
-             protocol->extends ? ", extend_every: 120ms" : "");
+    text_add(text, "clients: {count: 2, hold: %" PRId64 "ms, writes: 2%s%s}\n", hold_ms,
+             protocol->extends && !stays ? ", extend_every: 120ms" : "",
+             protocol->renews ? ", on_lost: leave" : "");
 }
 
 static void sweep_head(const struct sweep_protocol *protocol, const char *name, const char *about,
                        struct text *text)
 {
     text_add(text,
-             "version: 1\nname: %s\nabout: >\n  %s.\nsource: 'picklock sweep'\n"
+             "version: 1\nname: %s\nabout: >\n  %s.\nsource: 'picklock sweep'\n%s"
              "lock: {algorithm: %s, ttl: 1s, node_timeout: 200ms, "
              "retry: {count: 3, delay: 50ms, jitter: 50ms}, extend: {count: 20}}\n"
              "nodes: {count: %" PRId32 "}\nduration: 8s\n",
-             name, about, protocol->algorithm, protocol->nodes);
+             name, about, protocol->renews ? "needs: [renew]\n" : "", protocol->algorithm,
+             protocol->nodes);
 }
 
 void sweep_base(const struct sweep_protocol *protocol, struct text *text)
@@ -148,6 +161,28 @@ static bool sweep_in_turn(const struct loaded *loaded, struct sweep_protocol *pr
     return in_turn && count == protocol->nodes && count > 1;
 }
 
+/* How long from one renewal of the holder to the next at one node: as declared, or as seen. */
+static int64_t sweep_renewals_ns(const struct loaded *loaded)
+{
+    int64_t before_ns = -1;
+    int64_t least_ns = 0;
+    int32_t node = -1;
+    for (size_t i = 0; i < loaded->count; i++) {
+        const struct history_event *event = &loaded->events[i];
+        enum command_role role = sweep_role(event);
+        if ((role != ROLE_SET && role != ROLE_EXTEND) || (node >= 0 && event->node != node)) {
+            continue;
+        }
+        int64_t since_ns = event->time_ns - before_ns;
+        if (role == ROLE_EXTEND && before_ns >= 0 && (least_ns == 0 || since_ns < least_ns)) {
+            least_ns = since_ns;
+        }
+        node = event->node;
+        before_ns = event->time_ns;
+    }
+    return loaded->header.renew_every_ns > 0 ? loaded->header.renew_every_ns : least_ns;
+}
+
 bool sweep_look(const struct loaded *loaded, struct sweep_protocol *protocol)
 {
     uint32_t seen[ROLE_OTHER][SWEEP_NODES_MAX];
@@ -166,17 +201,28 @@ bool sweep_look(const struct loaded *loaded, struct sweep_protocol *protocol)
                 more > protocol->commands[role] ? more : protocol->commands[role];
         }
     }
+    if (protocol->renews) {
+        /* Later renewals are like these. */
+        uint32_t *renewals = &protocol->commands[ROLE_EXTEND];
+        *renewals = *renewals > SWEEP_NTH_MAX ? SWEEP_NTH_MAX : *renewals;
+        protocol->renew_ns = sweep_renewals_ns(loaded);
+    }
     protocol->in_turn = sweep_in_turn(loaded, protocol);
     return protocol->commands[ROLE_SET] > 0;
 }
 
-static void sweep_add(struct sweep_cases *cases, struct sweep_case one, const char *set)
+/* Whether the holder also stays, and whether it only stays. */
+static void sweep_add(const struct sweep_protocol *protocol, struct sweep_cases *cases,
+                      struct sweep_case one, const char *set)
 {
     bool asks = !one.at_probe && one.role == ROLE_SET && one.nth == 1;
+    bool renews = !one.at_probe && one.role == ROLE_EXTEND && protocol->renews;
     (void)snprintf(one.set, sizeof one.set, "%s", set);
-    for (int stays = 0; stays < (asks ? 2 : 1) && cases->count < SWEEP_CASES_MAX; stays++) {
-        one.stays = stays == 1;
-        cases->list[cases->count++] = one;
+    for (int stays = renews ? 1 : 0; stays < (asks || renews ? 2 : 1); stays++) {
+        if (cases->count < SWEEP_CASES_MAX) {
+            one.stays = stays == 1;
+            cases->list[cases->count++] = one;
+        }
     }
 }
 
@@ -188,18 +234,18 @@ static void sweep_add_sets(const struct sweep_protocol *protocol, struct sweep_c
     uint32_t all = (1u << protocol->nodes) - 1;
     one.nodes = (1u << quorum) - 1;
     if (protocol->nodes > 1) {
-        sweep_add(cases, one, "most");
+        sweep_add(protocol, cases, one, "most");
     }
     for (int32_t i = 0; i < (protocol->in_turn ? protocol->nodes : 1); i++) {
         char number[16];
         int32_t node = protocol->in_turn ? protocol->order[i] : 0;
         (void)snprintf(number, sizeof number, "%d", node + 1);
         one.nodes = 1u << node;
-        sweep_add(cases, one, protocol->in_turn ? number : "one");
+        sweep_add(protocol, cases, one, protocol->in_turn ? number : "one");
     }
     one.nodes = all;
     if (quorum < (uint32_t)protocol->nodes) {
-        sweep_add(cases, one, "all");
+        sweep_add(protocol, cases, one, "all");
     }
 }
 
@@ -212,7 +258,7 @@ static void sweep_add_client(const struct sweep_protocol *protocol, struct sweep
         int32_t node = protocol->in_turn ? protocol->order[i] : 0;
         (void)snprintf(number, sizeof number, "%d", node + 1);
         one.nodes = 1u << node;
-        sweep_add(cases, one, protocol->in_turn ? number : "one");
+        sweep_add(protocol, cases, one, protocol->in_turn ? number : "one");
     }
 }
 
@@ -246,7 +292,7 @@ static void sweep_at_probes(const struct sweep_protocol *protocol, size_t strike
         if (!extends || protocol->extends) {
             struct sweep_case one = {
                 .strike = strike, .at_probe = true, .point = (uint8_t)points[i]};
-            sweep_add(cases, one, "");
+            sweep_add(protocol, cases, one, "");
         }
     }
 }
@@ -344,7 +390,7 @@ static void sweep_about(const struct sweep_protocol *protocol, const struct swee
     }
     text_add(text, ", %s %s %" PRIu32, one->before ? "before" : "after",
              command_role_name((enum command_role)one->role), one->nth);
-    text_add(text, "%s", one->stays ? "; the holder stays to the end of its promise" : "");
+    text_add(text, "%s", one->stays ? "; the holder stays to the end of its lease" : "");
 }
 
 void sweep_print(const struct sweep_protocol *protocol, const struct sweep_case *one,

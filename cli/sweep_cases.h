@@ -23,6 +23,8 @@ struct sweep_protocol {
     const struct server_kind *kind;
     int32_t nodes;
     bool extends;
+    bool renews;       /* by itself */
+    int64_t renew_ns;  /* from one of its renewals to the next; 0: it was not seen to */
     bool in_turn; /* a node is asked when the one before it has answered */
     int32_t order[SWEEP_NODES_MAX];
     uint32_t commands[ROLE_OTHER]; /* of the holder at one node, by role */
@@ -36,7 +38,7 @@ struct sweep_case {
     uint8_t role;  /* enum command_role */
     uint32_t nth;
     bool before;
-    bool stays;     /* the holder stays until its promise is over, and does not extend */
+    bool stays;     /* the holder stays until what was promised or renewed last is over */
     uint32_t nodes; /* bit n: where it strikes */
     char set[16];   /* "one", "most", "all", or the number of a node */
 };
