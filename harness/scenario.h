@@ -344,6 +344,10 @@ void plan_header(const struct plan *plan, const char *world, struct history_head
 /* Take back what a header says of how the lock goes about it: of another's nobody knows it. */
 void plan_header_unsay(struct history_header *header);
 
+/* How long a run may go on for what is still to be seen of it: longer than a lock may take to come
+ * free, so that one that comes late is told from one that never does. */
+int64_t plan_linger_ns(const struct plan *plan);
+
 /* What an acquire with all its retries takes at most; 0 where it is not tried again. */
 int64_t plan_attempts_ns(const struct plan *plan);
 

@@ -229,6 +229,11 @@ static int64_t patience_ns(const struct scenario *scenario)
            lock->retry_jitter_ns;
 }
 
+int64_t plan_linger_ns(const struct plan *plan)
+{
+    return 2 * plan->scenario.lock.ttl_ns + plan->scenario.bound_ns;
+}
+
 int64_t plan_attempts_ns(const struct plan *plan)
 {
     const struct lock_config *lock = &plan->scenario.lock;

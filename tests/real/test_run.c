@@ -174,6 +174,22 @@ Test(run, a_held_partition_delivers_after_its_end)
     }
 }
 
+Test(run, the_heal_waits_for_a_command_that_is_late)
+{
+    story_must_run(&story,
+                   SETUP("1", "1", "5ms") "faults:\n  - {on: node 4 before set from client 1, do: "
+                                          "delay_command, delay: 700ms}\n",
+                   1);
+    const struct history_event *healed = story_find(&story, HISTORY_PHASE, HISTORY_HEALED, 0);
+    size_t late = 0;
+    for (size_t i = 0; &story.events[i] < healed; i++) {
+        const struct history_event *event = &story.events[i];
+        late += event->kind == HISTORY_NODE && event->f == HISTORY_KEY_SET && event->node == 3;
+    }
+    TELL_UNLESS(late == 1);
+    cr_assert_eq(late, 1);
+}
+
 Test(run, a_client_with_a_fast_clock_has_its_lease_end_early)
 {
     story_must_run(

@@ -374,6 +374,27 @@ struct proxy_signs proxy_signs(const struct proxy *proxy, int32_t client)
     return signs;
 }
 
+static bool link_delays(const struct proxy_link *link)
+{
+    for (const struct proxy_connection *c = link->connections; c != NULL; c = c->next) {
+        bool under_way = c->request.mark_count > 0 || connection_owes(c);
+        if (c->delayed && !c->dead && under_way) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool proxy_delays(const struct proxy *proxy)
+{
+    for (int32_t i = 0; i < proxy->options.client_count * proxy->options.node_count; i++) {
+        if (link_delays(&proxy->links[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct proxy_counts proxy_counts(const struct proxy *proxy)
 {
     return proxy->counts;

@@ -188,6 +188,9 @@ struct proxy_signs {
 
 struct proxy_signs proxy_signs(const struct proxy *proxy, int32_t client);
 
+/* Is a command that a fault made late still under way, or its answer? */
+bool proxy_delays(const struct proxy *proxy);
+
 /* Totals of a run, for tests, the bench and messages. */
 struct proxy_counts {
     uint64_t connections;

@@ -83,6 +83,7 @@ struct proxy_connection {
     bool greeted;           /* between nodes: it is known who speaks */
     bool opaque;            /* subscribed: replies do not answer commands any more */
     bool dead;              /* to be freed after the turn */
+    bool delayed;           /* a fault made a command of it late */
     struct proxy_pipe request;
     struct proxy_pipe reply;
     struct keys_channel *channel;          /* commands that were sent; NULL without a node */

@@ -89,6 +89,7 @@ void mark_answer(struct proxy_connection *connection, struct proxy_mark *mark,
     struct proxy *proxy = connection->link->proxy;
     mark->held = answer->action == PROXY_HOLD;
     if (answer->action == PROXY_DELAY) {
+        connection->delayed = true;
         mark->due_ns = proxy->now_ns + answer->delay_ns;
         proxy_count_answer(proxy, answer, PROXY_DELAY);
     }

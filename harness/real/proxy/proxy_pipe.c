@@ -130,6 +130,7 @@ static bool request_released(struct proxy_connection *connection)
         int64_t wait_ns =
             connection->link->faults != 0 ? proxy_delay_of(connection->link, role) : 0;
         if (wait_ns > 0) {
+            connection->delayed = true;
             mark->due_ns = connection->link->proxy->now_ns + wait_ns;
             return false;
         }

@@ -329,6 +329,11 @@ static bool run_audit_done(const struct run *run)
     return run->clients[run->client_count].state >= RUN_CLIENT_DONE;
 }
 
+static bool run_nothing_delayed(const struct run *run)
+{
+    return !proxy_delays(run->proxy);
+}
+
 /* No key is left that will expire by itself. */
 static bool run_no_keys(const struct run *run)
 {
@@ -353,7 +358,11 @@ static void run_go(struct run *run)
         run_client_begin(run, i);
     }
     loop_alarm_set(&run->nodes_alarm, loop_now_ns() + NS_PER_S / 4);
-    run_until(run, run_all_done, run->start_ns + run->plan->scenario.duration_ns);
+    int64_t end_ns = run->start_ns + run->plan->scenario.duration_ns;
+    run_until(run, run_all_done, end_ns);
+    /* What a fault made late still comes, and shows what it does. */
+    int64_t late_ns = loop_now_ns() + plan_linger_ns(run->plan);
+    run_until(run, run_nothing_delayed, late_ns < end_ns ? late_ns : end_ns);
 }
 
 /* The clients' time is up; all faults end; when all nodes are back, record that all is healed. */
@@ -375,20 +384,17 @@ static void run_heal(struct run *run)
 /* Now the lock must be free for whoever asks, on every resource. */
 static void run_audit(struct run *run)
 {
-    const struct scenario *scenario = &run->plan->scenario;
     if (run->over) {
         return;
     }
     int64_t healed_ns = loop_now_ns();
     run_client_begin(run, run->client_count);
-    /* Longer than a lock may take to come free, so that a late one is told from a lost one. */
-    int64_t allowed_ns = 2 * scenario->lock.ttl_ns + scenario->bound_ns;
-    run_until(run, run_audit_done, healed_ns + allowed_ns);
+    run_until(run, run_audit_done, healed_ns + plan_linger_ns(run->plan));
     /*
      * What is left of keys, and of releases that are still asked for, shows its end: the history
      * then tells leaked keys from late ones. A healthy lock leaves nothing to wait for.
      */
-    run_until(run, run_no_keys, loop_now_ns() + scenario->lock.ttl_ns + RUN_LATE_MS * NS_PER_MS);
+    run_until(run, run_no_keys, loop_now_ns() + run->plan->scenario.lock.ttl_ns + RUN_LATE_MS * NS_PER_MS);
 }
 
 static void run_close_handle(uv_handle_t *handle, void *data)
