@@ -23,9 +23,9 @@ struct sweep_protocol {
     const struct server_kind *kind;
     int32_t nodes;
     bool extends;
-    bool renews;       /* by itself */
-    int64_t renew_ns;  /* from one of its renewals to the next; 0: it was not seen to */
-    bool in_turn; /* a node is asked when the one before it has answered */
+    bool renews;      /* by itself */
+    int64_t renew_ns; /* from one of its renewals to the next; 0: it was not seen to */
+    bool in_turn;     /* a node is asked when the one before it has answered */
     int32_t order[SWEEP_NODES_MAX];
     uint32_t commands[ROLE_OTHER]; /* of the holder at one node, by role */
 };

@@ -403,8 +403,7 @@ bool sim_step(struct sim *sim, struct recorder *recorder)
         sim_over(sim, CAUSE_STOPPED);
     } else if (world->livelocked) {
         sim_over(sim, CAUSE_LIVELOCK);
-    } else if (world->clients_left == 0 && world->phase == SIM_PHASE_FAULTS &&
-               !sim_lingers(sim)) {
+    } else if (world->clients_left == 0 && world->phase == SIM_PHASE_FAULTS && !sim_lingers(sim)) {
         sim_heal(sim);
     } else if (world->clients_left == 0 && world->phase == SIM_PHASE_AUDIT) {
         sim_over(sim, world->out_of_time ? CAUSE_DEADLINE : CAUSE_ALL_DONE);

@@ -394,7 +394,8 @@ static void run_audit(struct run *run)
      * What is left of keys, and of releases that are still asked for, shows its end: the history
      * then tells leaked keys from late ones. A healthy lock leaves nothing to wait for.
      */
-    run_until(run, run_no_keys, loop_now_ns() + run->plan->scenario.lock.ttl_ns + RUN_LATE_MS * NS_PER_MS);
+    run_until(run, run_no_keys,
+              loop_now_ns() + run->plan->scenario.lock.ttl_ns + RUN_LATE_MS * NS_PER_MS);
 }
 
 static void run_close_handle(uv_handle_t *handle, void *data)
