@@ -25,8 +25,10 @@ static error_t explain_option(int key, char *arg, struct argp_state *state)
         *name = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        options_refuse(state, "what? A check, a fault, a lock, a probe point, a key of scenario "
-                              "files, or an exit code: `picklock list checks`, `list faults`");
+        options_refuse(
+            state,
+            "what? A check, a fault, a lock, a probe point, a key of scenario "
+            "files, a word of adapters, or an exit code: `picklock list checks`, `list faults`");
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -37,7 +39,8 @@ const struct argp explain_argp = {
     explain_option,
     "WORD",
     "Say what a check asks and whom it blames, what a fault does in each world, what a lock, a "
-    "probe point or a key of scenario files is, or what an exit code means.",
+    "probe point, a key of scenario files or a word of the adapter protocol is, or what an exit "
+    "code means.",
     NULL,
     NULL,
     NULL};
@@ -83,6 +86,9 @@ static const char *explain_nearest(const char *name)
     for (lock_algorithm_index i = 0; i < lock_algorithm_count(); i++) {
         nearer(name, lock_algorithm_at(i)->name, &best, &distance);
     }
+    for (int word = 0; word < HISTORY_DECLARES; word++) {
+        nearer(name, history_declarations.words[word], &best, &distance);
+    }
     return best;
 }
 
@@ -101,7 +107,8 @@ int command_explain(int argc, char **argv)
     const char *best = explain_nearest(name);
     fprintf(stderr, "picklock explain: \"");
     foreign_print_line(stderr, name);
-    fprintf(stderr, "\" is no check, fault, lock, probe point, key of scenario files or exit code");
+    fprintf(stderr, "\" is no check, fault, lock, probe point, key of scenario files, word of "
+                    "adapters or exit code");
     if (best != NULL) {
         fprintf(stderr, "; did you mean \"%s\"?\n", best);
     } else {

@@ -16,12 +16,12 @@ PAGE(pages_checks, "docs/CHECKS.md");
 PAGE(pages_faults, "docs/FAULTS.md");
 PAGE(pages_scenario, "docs/SCENARIO.md");
 PAGE(pages_algorithms, "docs/ALGORITHMS.md");
+PAGE(pages_adapters, "docs/ADAPTERS.md");
 
 static const char *const pages[PAGES_COUNT] = {
-    [PAGES_CHECKS] = pages_checks,
-    [PAGES_FAULTS] = pages_faults,
-    [PAGES_SCENARIO] = pages_scenario,
-    [PAGES_ALGORITHMS] = pages_algorithms,
+    [PAGES_CHECKS] = pages_checks,     [PAGES_FAULTS] = pages_faults,
+    [PAGES_SCENARIO] = pages_scenario, [PAGES_ALGORITHMS] = pages_algorithms,
+    [PAGES_ADAPTERS] = pages_adapters,
 };
 
 /* A line of Markdown for a terminal: a row of a table in columns, no marks of emphasis. */
@@ -115,19 +115,25 @@ static size_t cells_of(const char *row, struct cell cells[CELLS_MAX])
     return count;
 }
 
-/* Whether a row's first cell is `name` in backquotes, or a key that ends in it. */
+/* Whether a word of a row's first cell is `name`, in backquotes, or a key that ends in it. */
 static bool is_about(const struct cell *cell, const char *name)
 {
     size_t bytes = strlen(name);
-    if (bytes == 0 || cell->bytes < bytes + 2 || cell->words[0] != '`') {
-        return false;
+    const char *cell_end = cell->words + cell->bytes;
+    const char *at = cell->words;
+    while (bytes > 0 && at < cell_end && *at == '`') {
+        const char *end = memchr(at + 1, '`', (size_t)(cell_end - at - 1));
+        if (end == NULL) {
+            return false;
+        }
+        const char *word = end - bytes;
+        if (word > at && memcmp(word, name, bytes) == 0 &&
+            (word[-1] == '`' || word[-1] == '.' || word[-1] == '/')) {
+            return true;
+        }
+        at = end + 1 + strspn(end + 1, ", ");
     }
-    const char *end = strchr(cell->words + 1, '`');
-    if (end == NULL || (size_t)(end - cell->words) < bytes + 1) {
-        return false;
-    }
-    const char *at = end - bytes;
-    return memcmp(at, name, bytes) == 0 && (at[-1] == '`' || at[-1] == '.' || at[-1] == '/');
+    return false;
 }
 
 /* A walk through the rows of a page that are about one name. */

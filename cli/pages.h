@@ -12,7 +12,14 @@
 
 #include <stdbool.h>
 
-enum pages { PAGES_CHECKS, PAGES_FAULTS, PAGES_SCENARIO, PAGES_ALGORITHMS, PAGES_COUNT };
+enum pages {
+    PAGES_CHECKS,
+    PAGES_FAULTS,
+    PAGES_SCENARIO,
+    PAGES_ALGORITHMS,
+    PAGES_ADAPTERS,
+    PAGES_COUNT
+};
 
 /* Print what stands below the heading of `name`, to the next heading. False if there is none. */
 bool pages_print_part(enum pages page, const char *level, const char *name);

@@ -121,8 +121,28 @@ static void group_checks(const struct report_group *group, struct text *text)
     }
 }
 
-static void print_groups(const struct report_group *groups, size_t count,
-                         enum library_outcome outcome)
+/* Below a row, what was not so: "assumption: a node never evicts a lock's key". */
+static void print_assumed(const struct report *report, const struct report_group *group)
+{
+    uint32_t told = 0;
+    bool tells = (report->nature->declares >> DECLARES_NOTICE & 1u) != 0;
+    for (size_t i = 0; i < check_count(); i++) {
+        const struct evidence *evidence = &group->last.found.evidence[i];
+        bool named =
+            (group->last.violations >> i & 1u) != 0 && evidence->assumption != ASSUMPTION_NONE;
+        if (!named || (told >> evidence->assumption & 1u) != 0) {
+            continue;
+        }
+        told |= 1u << evidence->assumption;
+        bool untold = evidence->assumption == ASSUMPTION_SECTION && !tells;
+        printf("%-20s %-30s %s: %s%s\n", "", "", blame_name((enum blame)evidence->blame),
+               assumption_sentence((enum assumption)evidence->assumption),
+               untold ? "; a lock that declares notice tells it when it is over" : "");
+    }
+}
+
+static void print_groups(const struct report *report, const struct report_group *groups,
+                         size_t count, enum library_outcome outcome)
 {
     char memory[SENTENCE_BYTES];
     for (size_t i = 0; i < count; i++) {
@@ -134,6 +154,9 @@ static void print_groups(const struct report_group *groups, size_t count,
             group_checks(&groups[i], &checks);
         }
         print_row(library_outcome_name(outcome), groups[i].scenario, checks.data);
+        if (outcome == LIBRARY_ASSUMPTION) {
+            print_assumed(report, &groups[i]);
+        }
     }
 }
 
@@ -180,7 +203,7 @@ void report_library(const struct report *report, const struct report_group *grou
     print_declared(report->nature);
     printf("%-20s %-30s %s\n", "outcome", "scenario", "what was tried");
     for (int outcome = 0; outcome < LIBRARY_OUTCOMES; outcome++) {
-        print_groups(groups, count, (enum library_outcome)outcome);
+        print_groups(report, groups, count, (enum library_outcome)outcome);
     }
     print_apart(apart);
     for (size_t i = 0; i < count; i++) {

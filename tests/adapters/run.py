@@ -98,6 +98,7 @@ def everything_is_tried_and_told(picklock):
         "example 1: a lock for several nodes",
         "passed               many-alone                     One client takes the lock again",
         "failed (assumption)  many-holder-stopped            The holder stops",
+        "assumption: the holder is never stopped for longer than its lease",
         "does not apply       1, as it gives no fences: many-fences",
         "does not apply       1, as it is for several nodes: one-alone",
         "2 tried: 1 passed, 0 failed (library), 1 failed (assumption)",

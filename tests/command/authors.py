@@ -54,6 +54,17 @@ class Explain(Command):
         for word in ("pass", "fail", "unknown", "skipped", "any", "library", "assumption", "deployment"):
             self.assertEqual(self.picklock("explain", word).returncode, 0, word)
 
+    def test_every_word_of_an_adapter_is_explained(self):
+        page = (ROOT / "docs" / "ADAPTERS.md").read_text()
+        part = page[page.index("### What a library says of itself"):page.index("### Several threads")]
+        words = [word for row in re.findall(r"^\| (`.*?) \|", part, re.M) for word in re.findall(r"`(\w+)`", row)]
+        self.assertGreater(len(words), 20)
+        for word in [*words, "at_ms", "validity_ms", "wall_ms", "failed (library)", "failed (assumption)", "does not apply"]:
+            self.assertEqual(self.picklock("explain", word).returncode, 0, word)
+        self.assertIn("says that: it tells of a loss unasked", self.picklock("explain", "notice").stdout)
+        self.assertIn("says that: an acquire waits for its turn", self.picklock("explain", "wait").stdout)
+        self.refused(self.picklock("explain", "reentrent"), 4, 'did you mean "reentrant"?')
+
     def test_what_is_none_is_corrected(self):
         self.refused(self.picklock("explain", "exlusion"), 4, 'did you mean "exclusion"?')
         self.refused(self.picklock("explain", "7"), 4, "picklock list")
