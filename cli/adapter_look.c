@@ -309,6 +309,24 @@ static size_t grant_values_of(const struct look *look, const struct loaded *load
     return count > 0 || look->value_count == 0 ? count : values_of(loaded, clients, true);
 }
 
+/* Whether the second program reported the value of a grant of the first one's. */
+static bool value_shared(const struct loaded *loaded)
+{
+    const struct history_value *first = NULL;
+    for (size_t i = 0; i < loaded->count; i++) {
+        const struct history_event *event = &loaded->events[i];
+        if (event->kind != HISTORY_OP || event->f != HISTORY_ACQUIRE ||
+            event->type != HISTORY_OK) {
+            continue;
+        }
+        if (event->process == 1 && first != NULL && history_value_equal(first, &event->value)) {
+            return true;
+        }
+        first = event->process == 0 ? &event->value : first;
+    }
+    return false;
+}
+
 /* What the second client was told. */
 static void look_second(struct look *look, const struct loaded *loaded)
 {
@@ -421,6 +439,7 @@ void look_history(struct look *look, const struct loaded *loaded, enum look_stor
         look->grant_values = grant_values_of(look, loaded, 1);
     } else if (story == LOOK_TWO) {
         look_second(look, loaded);
+        look->value_shared = value_shared(loaded);
         seen_add(look, look->waited, DECLARES_WAIT);
     } else if (story == LOOK_THREADS) {
         look->thread_values = grant_values_of(look, loaded, 2);

@@ -56,6 +56,7 @@ struct look {
     size_t grants;
     size_t grant_values;  /* different ones among the grants of one client */
     size_t thread_values; /* ... of two threads of one program */
+    bool value_shared;    /* two programs gave their keys one value */
     uint16_t seen;        /* bit n: enum history_declares */
     bool mismatch;
     struct look_range ttl_set;

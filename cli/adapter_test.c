@@ -189,6 +189,13 @@ static void test_hold_together(struct adapter_test *test)
     if (look->value_count == 0) {
         slip(test, "reports no value: keys are tied to grants by who set them");
     }
+    if (look->value_shared) {
+        slip(test, "two programs give their keys one value: who deletes by it may delete another's");
+    } else if (look->grants > 1 && look->grant_values == 1 &&
+               look->header.ownership == OWNERSHIP_OBJECT) {
+        slip(test, "declares that each acquire is an owner of its own, and gives all grants of a "
+                   "client one value: a release that comes late takes the next grant");
+    }
     if (look->grants > 0 && look->key_count == 0 && look->header.unwatched[0] == '\0') {
         slip(test, "grants, but no key was seen to come of it");
     }
@@ -334,6 +341,7 @@ static void page_owner(const struct look *look, struct text *text)
     text_add(text, "%s; the adapter %s",
              look->grant_values > 1    ? "a new value for each grant"
              : look->grant_values == 0 ? "no value was seen"
+             : look->value_shared      ? "one value for all grants of all programs"
              : look->thread_values > 1 ? "one value for all grants of a thread"
                                        : "one value for all grants of a program",
              look->value_count > 0 && !look->mismatch ? "reports it" : "does not report it");

@@ -176,6 +176,19 @@ def bounded_waits_are_known(picklock):
     return check("a bounded wait is one, a refusal at once is none", holds, found)
 
 
+def values_are_held_against_the_owner(picklock):
+    """One value for all programs proves nothing; one for all grants of a client is no object's."""
+    adapter, found, holds = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'watchdog.py')} --bug ", [], True
+    for bug, row, but in (("value-constant", "one value for all grants of all programs", "two programs give their keys one value"),
+                          ("value-of-client", "one value for all grants of a program", "owner of its own, and gives all grants of a client one value")):
+        with tempfile.TemporaryDirectory() as place:
+            command = [picklock, "adapter-test", "--adapter", adapter + bug]
+            page = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300)
+        found.append((bug, page.stdout, page.stderr))
+        holds = holds and page.returncode == 0 and row in page.stdout and but in page.stdout
+    return check("a value that is no owner's is told", holds, found)
+
+
 def who_asks_nobody_is_blamed(picklock):
     """Servers that were listened to tell that they were not asked: no key stands for the grant."""
     adapter = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'watchdog.py')}"
@@ -398,6 +411,7 @@ def main():
         a_guess_blames_nobody(picklock),
         page_tells(picklock),
         bounded_waits_are_known(picklock),
+        values_are_held_against_the_owner(picklock),
         threads_are_told_apart(picklock),
         serial_threads_are_told(picklock),
         values_of_threads_are_told(picklock),

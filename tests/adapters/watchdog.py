@@ -34,6 +34,7 @@ class Watchdog:
     def __init__(self, loop, request):
         options = request["options"]
         self.loop, self.node, self.held = loop, Node(loop, request["nodes"][0]), {}
+        self.client, self.url, self.other = request["client"], request["nodes"][0], None
         self.timeout_s = options.get("node_timeout_ms", 50) / 1000
         self.retries = options.get("retry_count", 3)
         self.delay_ms = options.get("retry_delay_ms", 200)
@@ -52,6 +53,7 @@ class Watchdog:
             if attempt:
                 self.loop.sleep((self.delay_ms + random.random() * self.jitter_ms) / 1000)
             value = "locked" if bug("value-constant") else os.urandom(20).hex()
+            value = f"{self.client:040}" if bug("value-of-client") else value
             held, asked = Held(resource, value, ttl / 1000), time.monotonic()
             if bug("asks-nobody"):
                 return self.granted(held, asked)
@@ -80,7 +82,7 @@ class Watchdog:
         if bug("no-end"):
             ends = ()
         ifs = () if bug("no-nx") else ("NX",)
-        request = self.node.send("SET", held.key, held.value, *ifs, *ends)
+        request = (self.other or self.node).send("SET", held.key, held.value, *ifs, *ends)
         self.loop.wait([request], 3600 if bug("hang-acquire") else self.timeout_s)
         if request.broken and bug("retry-meets-its-own-key"):
             self.loop.wait_until(lambda: self.node.up, self.timeout_s)
@@ -178,6 +180,11 @@ class Watchdog:
         else:
             value = os.urandom(20).hex() if bug("release-with-another-value") else held.value
             request = self.node.call(DELETE, held.key, value, again_until=again)
+        if bug("value-of-client"):  # and what has no answer in time is sent again, on another connection
+            self.loop.wait([request], self.timeout_s)
+            self.other = self.other or Node(self.loop, self.url)
+            self.loop.wait_until(lambda: self.other.up, self.timeout_s)
+            request = request if request.done else self.other.call(DELETE, held.key, value)
         self.loop.wait([request], 3600 if bug("hang-release") else self.timeout_s)
         return request
 

@@ -1,6 +1,7 @@
 """watchdog_bugs.py: what is wrong with each bug of watchdog.py, and where and by which check it is caught."""
 BUGS = {
     "value-constant": ("All clients use one value.", "one-release-after-expiry", "ownership"),
+    "value-of-client": ("All grants of a client have one value: a late release takes the next grant.", "one-release-held-again", "exclusion"),
     "asks-nobody": ("It grants and sends nothing.", "one-contention", "result_truth"),
     "refusal-counts": ("A SET NX that found a key counts as a grant.", "one-crowd", "result_truth"),
     "error-grants": ("An error counts as a grant.", "one-out-of-memory", "result_truth"),
