@@ -315,8 +315,7 @@ static bool value_shared(const struct loaded *loaded)
     const struct history_value *first = NULL;
     for (size_t i = 0; i < loaded->count; i++) {
         const struct history_event *event = &loaded->events[i];
-        if (event->kind != HISTORY_OP || event->f != HISTORY_ACQUIRE ||
-            event->type != HISTORY_OK) {
+        if (event->kind != HISTORY_OP || event->f != HISTORY_ACQUIRE || event->type != HISTORY_OK) {
             continue;
         }
         if (event->process == 1 && first != NULL && history_value_equal(first, &event->value)) {

@@ -190,7 +190,8 @@ static void test_hold_together(struct adapter_test *test)
         slip(test, "reports no value: keys are tied to grants by who set them");
     }
     if (look->value_shared) {
-        slip(test, "two programs give their keys one value: who deletes by it may delete another's");
+        slip(test,
+             "two programs give their keys one value: who deletes by it may delete another's");
     } else if (look->grants > 1 && look->grant_values == 1 &&
                look->header.ownership == OWNERSHIP_OBJECT) {
         slip(test, "declares that each acquire is an owner of its own, and gives all grants of a "
