@@ -100,3 +100,75 @@ Test(linear_hard, reentrant_locks_that_are_held_very_deep)
         {LINEAR_REENTRANT, 131}, {LINEAR_REENTRANT, 487}, {LINEAR_REENTRANT, 2957}};
     expect_settled(seeds, sizeof seeds / sizeof *seeds);
 }
+
+/* Refusals that a lease may or may not have been the cause of: each costs it no more than to last
+ * until then. */
+Test(linear_hard, exact_leases_that_a_crowd_is_refused)
+{
+    static const struct hard_seed seeds[] = {{LINEAR_LEASE_EXACT, 2125}};
+    expect_settled(seeds, sizeof seeds / sizeof *seeds);
+}
+
+enum { CROWD = 30, CROWD_PERMITS = 15, ROUNDS = 3 };
+
+struct crowd {
+    struct linear *linear;
+    uint64_t events;
+};
+
+/* The step of a client at a time. */
+static void tell_step(struct crowd *crowd, int64_t time_ns, int32_t process, uint8_t f,
+                      uint8_t type)
+{
+    const struct history_event event = {.index = crowd->events++,
+                                        .time_ns = time_ns,
+                                        .kind = HISTORY_OP,
+                                        .f = f,
+                                        .process = process,
+                                        .type = type};
+    linear_event(crowd->linear, &event);
+}
+
+/* All ask at a time; the first is refused because all permits are held, long before it is known by
+ * whom: those who are granted one hear of it last first, and let go. `free`: how many permits
+ * nobody ever had. */
+static int judge_crowd(uint32_t free)
+{
+    uint32_t looks = 0;
+    struct linear_options options = linear_options_default(LINEAR_SEMAPHORE);
+    options.permits = CROWD_PERMITS + free;
+    options.refused_acquire = LINEAR_REFUSED_HELD;
+    options.failed_release = LINEAR_RELEASE_NOT_HELD;
+    options.stop = is_patient_no_more;
+    options.stop_context = &looks;
+    options.log_bytes_max = options.bytes_max / 2;
+    struct crowd crowd = {.linear = linear_open(&options)};
+    for (int64_t round = 0; round < ROUNDS; round++) {
+        int64_t begin = 1000 * round;
+        for (int32_t c = 0; c < CROWD; c++) {
+            tell_step(&crowd, begin, c, HISTORY_ACQUIRE, HISTORY_INVOKE);
+        }
+        tell_step(&crowd, begin + 10, 0, HISTORY_ACQUIRE, HISTORY_FAIL);
+        for (int32_t i = 1; i < CROWD; i++) {
+            bool granted = i <= CROWD_PERMITS;
+            tell_step(&crowd, begin + 20 + i, CROWD - i, HISTORY_ACQUIRE,
+                      granted ? HISTORY_OK : HISTORY_FAIL);
+        }
+        for (int32_t i = 1; i <= CROWD_PERMITS; i++) {
+            tell_step(&crowd, begin + 100, CROWD - i, HISTORY_RELEASE, HISTORY_INVOKE);
+            tell_step(&crowd, begin + 101, CROWD - i, HISTORY_RELEASE, HISTORY_OK);
+        }
+    }
+    linear_finish(crowd.linear);
+    int verdict = linear_result(crowd.linear)->verdict;
+    linear_close(crowd.linear);
+    return verdict;
+}
+
+/* Who holds when one is refused is any fifteen of thirty, but those who hear of it first will do.
+ */
+Test(linear_hard, semaphores_that_a_crowd_asks_for_at_once)
+{
+    cr_expect_eq(judge_crowd(0), VERDICT_PASS);
+    cr_expect_eq(judge_crowd(1), VERDICT_FAIL, "nobody ever had the last permit");
+}

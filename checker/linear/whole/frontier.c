@@ -303,6 +303,7 @@ bool frontier_advance(struct frontier *frontier)
     if (calls) {
         frontier->ghost_called = whole->operations[frontier->call].called;
         uint32_t operation = (uint32_t)frontier->call++;
+        frontier_pass_to_come(frontier, operation);
         if (is_counted(frontier, &whole->operations[operation])) {
             call_unknown(frontier, operation);
         } else {

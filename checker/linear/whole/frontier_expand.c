@@ -40,19 +40,24 @@ static void let_reserve(struct frontier *frontier, uint32_t at, enum unknown_kin
 
 static void expand_full(struct frontier *frontier, uint32_t at, uint32_t due, uint32_t *first_open)
 {
+    const struct first first = frontier_first(frontier, at);
     for (uint32_t w = 0; w < frontier->slot_words; w++) {
         uint64_t open = frontier->slots_used[w] & ~config_at(&frontier->now, at)->words[w];
         for (; open != 0; open &= open - 1) {
             uint32_t slot = 64 * w + (uint32_t)__builtin_ctzll(open);
             if (slot != due && is_worth_trying(frontier, config_at(&frontier->now, at), slot) &&
+                !frontier_can_wait(frontier, at, &first, slot) &&
                 frontier_try(frontier, at, slot)) {
                 frontier_put(frontier, &frontier->now, first_open);
             }
         }
     }
     for (uint32_t i = 0; i < UNKNOWN_KINDS * frontier->track_count; i++) {
-        if (frontier_try_unknown(frontier, at, i / UNKNOWN_KINDS,
-                                 (enum unknown_kind)(i % UNKNOWN_KINDS))) {
+        uint32_t owner = frontier->track_owner[i / UNKNOWN_KINDS];
+        enum unknown_kind kind = (enum unknown_kind)(i % UNKNOWN_KINDS);
+        if (owner != NO_TRACK &&
+            !frontier_unknown_can_wait(frontier, at, &first, owner + 1, kind) &&
+            frontier_try_unknown(frontier, at, i / UNKNOWN_KINDS, kind)) {
             frontier_put(frontier, &frontier->now, first_open);
         }
     }
@@ -67,7 +72,9 @@ static void expand_full(struct frontier *frontier, uint32_t at, uint32_t due, ui
     let_reserve(frontier, at, UNKNOWN_EXTEND, first_open);
     const uint32_t ghosts[3] = {HOLDER_GHOST, HOLDER_GHOST, HOLDER_ETERNAL};
     for (uint32_t i = 0; i < 3; i++) {
-        if (frontier_try_ghost(frontier, at, ghosts[i], i == 0 ? UNKNOWN_FREE : UNKNOWN_TAKE)) {
+        enum unknown_kind kind = i == 0 ? UNKNOWN_FREE : UNKNOWN_TAKE;
+        if (!frontier_unknown_can_wait(frontier, at, &first, ghosts[i], kind) &&
+            frontier_try_ghost(frontier, at, ghosts[i], kind)) {
             frontier_put(frontier, &frontier->now, first_open);
         }
     }
@@ -159,16 +166,28 @@ static void let_go(struct frontier *frontier, uint32_t at, uint32_t holder, uint
     }
 }
 
+/* Whether all that a holder can let go with may wait. */
+static bool can_hold_on(const struct frontier *frontier, uint32_t at, const struct first *first,
+                        uint32_t holder)
+{
+    uint32_t slot = frontier_find(frontier, config_at(&frontier->now, at), OPERATION_FREE, holder,
+                                  POSITION_NEVER);
+    return slot != NO_SLOT ? frontier_can_wait(frontier, at, first, slot)
+                           : frontier_unknown_can_wait(frontier, at, first, holder, UNKNOWN_FREE);
+}
+
 /* `only`, or all holders if it is HOLDER_NOBODY. */
 static void clear_way(struct frontier *frontier, uint32_t at, uint32_t only, uint32_t *first_open)
 {
+    const struct first first = frontier_first(frontier, at);
     uint32_t last = HOLDER_NOBODY;
     for (uint32_t i = 0; i < frontier->now.holders; i++) {
         uint32_t holder = config_at(&frontier->now, at)->state.holders[i];
         if (holder == HOLDER_NOBODY) {
             return;
         }
-        if (holder != last && (only == HOLDER_NOBODY || holder == only)) {
+        if (holder != last &&
+            (only == HOLDER_NOBODY ? !can_hold_on(frontier, at, &first, holder) : holder == only)) {
             let_go(frontier, at, holder, first_open);
         }
         last = holder;
@@ -178,30 +197,37 @@ static void clear_way(struct frontier *frontier, uint32_t at, uint32_t only, uin
 /* Somebody takes the lock: `only`, or anyone if it is HOLDER_NOBODY. */
 static void let_take(struct frontier *frontier, uint32_t at, uint32_t only, uint32_t *first_open)
 {
+    const struct first first = frontier_first(frontier, at);
+    bool any = only == HOLDER_NOBODY;
     for (uint32_t w = 0; w < frontier->slot_words; w++) {
         uint64_t open = frontier->slots_used[w] & ~config_at(&frontier->now, at)->words[w];
         for (; open != 0; open &= open - 1) {
             uint32_t slot = 64 * w + (uint32_t)__builtin_ctzll(open);
             const struct operation *take = in_slot(frontier, slot);
             bool takes = take->kind == OPERATION_TAKE || take->kind == OPERATION_MAYBE_TAKE;
-            if (takes && (only == HOLDER_NOBODY || take->identity == only) &&
-                frontier_try(frontier, at, slot)) {
+            bool fits =
+                any ? !frontier_can_wait(frontier, at, &first, slot) : take->identity == only;
+            if (takes && fits && frontier_try(frontier, at, slot)) {
                 frontier_put(frontier, &frontier->now, first_open);
             }
         }
     }
     for (uint32_t i = 0; i < frontier->track_count; i++) {
-        bool fits = only == HOLDER_NOBODY || frontier->track_owner[i] + 1 == only;
+        uint32_t owner = frontier->track_owner[i];
+        bool fits = any ? owner != NO_TRACK && !frontier_unknown_can_wait(frontier, at, &first,
+                                                                          owner + 1, UNKNOWN_TAKE)
+                        : owner + 1 == only;
         if (fits && frontier_try_unknown(frontier, at, i, UNKNOWN_TAKE)) {
             frontier_put(frontier, &frontier->now, first_open);
         }
     }
-    if (only == HOLDER_NOBODY) {
+    if (any) {
         let_reserve(frontier, at, UNKNOWN_TAKE, first_open);
     }
     const uint32_t ghosts[2] = {HOLDER_GHOST, HOLDER_ETERNAL};
-    for (uint32_t i = 0; i < 2 && only == HOLDER_NOBODY; i++) {
-        if (frontier_try_ghost(frontier, at, ghosts[i], UNKNOWN_TAKE)) {
+    for (uint32_t i = 0; i < 2 && any; i++) {
+        if (!frontier_unknown_can_wait(frontier, at, &first, ghosts[i], UNKNOWN_TAKE) &&
+            frontier_try_ghost(frontier, at, ghosts[i], UNKNOWN_TAKE)) {
             frontier_put(frontier, &frontier->now, first_open);
         }
     }

@@ -17,6 +17,7 @@
  *     frontier_clock.c   promised ends, each as an event of its own
  *     frontier_reserve.c exact leases: what makes no difference any more
  *     frontier_ahead.c   semaphores: what dies far ahead
+ *     frontier_first.c   semaphores: what may as well wait for something else
  *     frontier_permits.c semaphores: no more permits than can be held at a time
  *     frontier_parts.c   few that may be illegal without all others
  *     frontier_plan.c    what is known before: owners, sizes, when unknown operations were called
@@ -99,6 +100,14 @@ struct ahead {
     uint32_t *refusal_from; /* by call: the first refusal that is to be called */
 };
 
+/* What says most of one owner of a semaphore (frontier_first.c). */
+enum to_come { TO_COME_END, TO_COME_MISSED, TO_COME_SEEN, TO_COME_KINDS };
+
+/* What others may wait for: slots, or NO_SLOT. */
+struct first {
+    uint32_t take, free;
+};
+
 struct frontier {
     struct whole *whole;
     struct state_rules rules;
@@ -110,6 +119,9 @@ struct frontier {
     bool replays;             /* no configuration is followed, only who is where */
     bool moments;             /* free_at is kept */
     struct ahead ahead;
+    uint32_t *to_come;       /* by someone and kind: his next operation that is not called yet */
+    uint32_t *first_of_kind; /* ... at the start */
+    uint32_t *next_of_kind;  /* by operation: the next one of its kind and owner */
     bool forgets; /* also those who should stay for good: what they could do may be missing then */
     uint64_t *loose; /* slots of which nobody knows whether they were placed: in a window */
     struct arena arena;
@@ -284,6 +296,21 @@ void frontier_expand(struct frontier *frontier, uint32_t at, uint32_t due, uint3
 void frontier_look_ahead(struct frontier *frontier);
 bool frontier_is_doomed(const struct frontier *frontier, const struct config *config,
                         uint32_t owner, enum unknown_kind used);
+
+/* ---- frontier_first.c: semaphores ----------------------------------------------------------- */
+
+/* List what says something of an owner alone; stand at the start again; one of them is called. */
+void frontier_list_to_come(struct frontier *frontier);
+void frontier_restart_to_come(struct frontier *frontier);
+void frontier_pass_to_come(struct frontier *frontier, uint32_t operation);
+/* What goes before others of its kind in the configuration `at`; whether a pending operation, or an
+ * unknown one of an identity, may as well wait for that. */
+struct first frontier_first(const struct frontier *frontier, uint32_t at);
+bool frontier_can_wait(const struct frontier *frontier, uint32_t at, const struct first *first,
+                       uint32_t slot);
+bool frontier_unknown_can_wait(const struct frontier *frontier, uint32_t at,
+                               const struct first *first, uint32_t identity,
+                               enum unknown_kind kind);
 
 /* frontier_permits.c: how many permits of a semaphore make a difference. */
 uint32_t frontier_permits(struct whole *whole);

@@ -274,6 +274,7 @@ void frontier_prepare(struct frontier *frontier)
     }
     size_configs(frontier);
     frontier_look_ahead(frontier);
+    frontier_list_to_come(frontier);
     if (frontier->clocked) {
         frontier_list_ends(frontier);
     }
@@ -307,6 +308,7 @@ void frontier_prepare(struct frontier *frontier)
 void frontier_restart(struct frontier *frontier)
 {
     frontier->call = frontier->next_return = frontier->next_until = 0;
+    frontier_restart_to_come(frontier);
     frontier->rules.passed = INT64_MIN;
     frontier->position = INT64_MIN;
     frontier->ghosts = frontier->eternals = 0;

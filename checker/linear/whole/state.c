@@ -102,6 +102,19 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static int64_t time_due(const struct state_rules *rules)
+{
+    return rules->due == POSITION_NEVER ? TIME_FAR : (rules->due - 1) / 2;
+}
+
+/* By when what changes the lock happens: something else may be due before it returns, and comes
+ * behind it. So the lease at hand never began later than any refusal returns that is still to be
+ * placed: to see it costs nothing but what it has to last. */
+static int64_t time_at_most(const struct state_rules *rules, const struct operation *operation)
+{
+    return earlier(time_due(rules), time_returned(operation));
+}
+
 static bool is_exact(const struct state_rules *rules)
 {
     return rules->options->model == LINEAR_LEASE_EXACT;
@@ -124,16 +137,17 @@ static bool exact_extend(struct lock_state *state, const struct state_rules *rul
 {
     int64_t most = rules->options->ttl_ns + rules->options->drift_ns;
     int64_t low = later(later(state->low, state->now), time_called(operation));
-    int64_t high = earlier(state->high + most, time_returned(operation));
+    int64_t high = earlier(state->high + most, time_at_most(rules, operation));
     state->low = state->now = low;
     state->high = high;
     return low <= high;
 }
 
-static bool exact_take(struct lock_state *state, const struct operation *operation)
+static bool exact_take(struct lock_state *state, const struct state_rules *rules,
+                       const struct operation *operation)
 {
     state->low = state->now = later(state->now, time_called(operation));
-    state->high = time_returned(operation);
+    state->high = time_at_most(rules, operation);
     return state->low <= state->high;
 }
 
@@ -157,7 +171,6 @@ static void leave_free(struct lock_state *state, const struct state_rules *rules
 
 bool state_expire(struct lock_state *state, const struct state_rules *rules)
 {
-    int64_t due = rules->due;
     uint8_t model = rules->options->model;
     if (state->holders[0] == HOLDER_NOBODY) {
         return false;
@@ -166,12 +179,12 @@ bool state_expire(struct lock_state *state, const struct state_rules *rules)
         int64_t over = state->low + rules->options->ttl_ns;
         state->now = later(state->now, over);
         state->low = over;
-        if (state->now > (due == POSITION_NEVER ? TIME_FAR : (due - 1) / 2)) {
+        if (state->now > time_due(rules)) {
             return false;
         }
     } else if ((model == LINEAR_LEASE && state->end == POSITION_NEVER) ||
                (model != LINEAR_LEASE && model != LINEAR_LEASE_REFRESHED) ||
-               (state->end != POSITION_NEVER && state->end > due)) {
+               (state->end != POSITION_NEVER && state->end > rules->due)) {
         return false;
     }
     state->holders[0] = HOLDER_NOBODY;
@@ -245,7 +258,7 @@ static bool apply_take(struct lock_state *state, const struct state_rules *rules
     if (rules->fenced && !take_fence(state, operation->fence, again)) {
         return false;
     }
-    if (is_exact(rules) && !exact_take(state, operation)) {
+    if (is_exact(rules) && !exact_take(state, rules, operation)) {
         return false;
     }
     if (rules->nests) {
