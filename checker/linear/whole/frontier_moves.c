@@ -172,7 +172,9 @@ bool frontier_try(struct frontier *frontier, uint32_t at, uint32_t slot)
 {
     const struct config *config = config_at(&frontier->now, at);
     const struct operation *operation = in_slot(frontier, slot);
-    if (frontier_is_overtaken(frontier, config, operation)) {
+    if (!state_has_place(&config->state, &frontier->rules, (enum operation_kind)operation->kind,
+                         operation->identity) ||
+        frontier_is_overtaken(frontier, config, operation)) {
         return false;
     }
     frontier_copy(frontier, config);
@@ -189,6 +191,8 @@ bool frontier_try_unknown(struct frontier *frontier, uint32_t at, uint32_t track
     uint32_t owner = track == NO_TRACK ? NO_TRACK : frontier->track_owner[track];
     const struct config *config = config_at(&frontier->now, at);
     if (owner == NO_TRACK ||
+        !state_has_place(&config->state, &frontier->rules,
+                         (enum operation_kind)unknown_operation[kind], owner + 1) ||
         !frontier_has_left(frontier, config, &frontier->someone[owner], kind, POSITION_NEVER)) {
         return false;
     }

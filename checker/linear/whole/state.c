@@ -372,6 +372,20 @@ static bool see(const struct lock_state *state, const struct state_rules *rules,
     UNREACHABLE();
 }
 
+bool state_has_place(const struct lock_state *state, const struct state_rules *rules,
+                     enum operation_kind kind, uint32_t identity)
+{
+    bool lapses = rules->options->model == LINEAR_LEASE; /* time alone may change it */
+    if (lapses || rules->wild || operation_kind_observes((uint8_t)kind)) {
+        return true;
+    }
+    bool mine = state_is_held_by(state, identity);
+    if (kind == OPERATION_TAKE || kind == OPERATION_MAYBE_TAKE) {
+        return state_holder_count(state) < rules->room || (rules->nests && mine);
+    }
+    return mine || rules->options->model == LINEAR_MUTEX;
+}
+
 bool state_apply(struct lock_state *state, const struct state_rules *rules,
                  const struct operation *operation)
 {

@@ -47,6 +47,11 @@ struct state_rules state_rules(const struct linear_options *options);
 /* Reentrant, and nobody sees how deep an owner holds, only whether he does. */
 bool state_hides_depth(const struct state_rules *rules);
 
+/* Whether an acquire could have a place, or a release or an extension a holder, as it is: a glance
+ * that spares most of what cannot happen. */
+bool state_has_place(const struct lock_state *state, const struct state_rules *rules,
+                     enum operation_kind kind, uint32_t identity);
+
 /* Apply what `kind` by `identity` does; false, and an undefined state, if it is not allowed. */
 bool state_apply(struct lock_state *state, const struct state_rules *rules,
                  const struct operation *operation);
