@@ -46,6 +46,15 @@ class Histories(Command):
         self.assertIn("/dev/fd/", told.stdout)
         self.refused(self.picklock("check", "/dev/null"), 4, "picklock: /dev/null: the file is empty")
 
+    def test_a_history_without_an_operation_is_no_pass(self):
+        header = '{"format":"picklock-history","version":1}\n'
+        for name, text in (("none.edn", "[]"), ("none.json", "[]\n"), ("none.jsonl", header)):
+            result = self.picklock("check", "--model", "owner", self.write(name, text))
+            self.assertEqual(result.returncode, 2, name + result.stdout + result.stderr)
+            self.assertIn("linearizable: skipped, 0 operations on 0 locks", result.stdout)
+        for name in ("nothing.edn", "nothing.json", "nothing.jsonl"):
+            self.refused(self.picklock("check", self.write(name, "")), 4, f"{name}: the file is empty")
+
     def test_an_exact_lease_needs_its_ttl(self):
         path = self.write("grants.edn", self.GRANTS)
         self.refused(self.picklock("check", "--model", "lease-exact", path), 4, "--ttl")
