@@ -41,11 +41,19 @@ static void leak_init(void *state, const struct history_header *header)
     memset(state, 0, sizeof(struct no_leak));
 }
 
-/* Whether a fault may have held up the set, or the delete. */
-static bool is_excused(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
+/*
+ * Whether a fault may have held up the set, or the delete. What only makes messages late explains
+ * so much: who looks before it deletes has its look answered, and its delete there, two round trips
+ * after it knew. After half a ttl more nothing was sent.
+ */
+static bool is_excused(const struct ledger *ledger, const struct ledger_key *key, int32_t node,
+                       int64_t known_ns)
 {
-    return key->came_back || ledger_held_back(ledger, key, node) ||
-           ledger_touched(ledger, key->process, node, key->set_ns, ledger->now_ns);
+    int64_t late_ns = ledger->now_ns - known_ns;
+    bool in_time = late_ns <= 2 * ledger_latency_ns(ledger) + ledger->ttl_ns / 2;
+    uint64_t spared = in_time ? 0 : UINT64_C(1) << FAULT_LATENCY;
+    return key->came_back || ledger_held_back(ledger, key, node, spared) ||
+           ledger_touched(ledger, key->process, node, key->set_ns, spared);
 }
 
 /* Whether the grant of this key was released, and the key is left of it. A release may come back
@@ -64,11 +72,12 @@ static bool is_kept(const struct ledger *ledger, const struct ledger_key *key)
 /* What is wrong about a key that was not deleted: 0 if nothing is. */
 static uint8_t leak_of(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
 {
+    const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     bool kept = is_kept(ledger, key);
-    if ((key->outcome != CLAIM_REFUSED && !kept) || is_excused(ledger, key, node)) {
+    int64_t known_ns = kept ? claim->freed_ns : key->outcome_ns;
+    if ((key->outcome != CLAIM_REFUSED && !kept) || is_excused(ledger, key, node, known_ns)) {
         return 0;
     }
-    const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     bool released = claim != NULL && claim->state == CLAIM_GRANTED;
     return kept             ? KEPT_TO_EXPIRE
            : released       ? OVERTOOK_TO_EXPIRE

@@ -262,7 +262,7 @@ static void truth_expired(struct result_truth *truth, const struct ledger *ledge
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     if (event->cause != CAUSE_TTL || claim == NULL || claim->state != CLAIM_REFUSED ||
         ledger_bits(claim->present) != ledger->quorum - 1 ||
-        ledger_touched(ledger, claim->process, event->node, claim->first_set_ns, ledger->now_ns)) {
+        ledger_touched(ledger, claim->process, event->node, claim->first_set_ns, 0)) {
         return;
     }
     struct finding finding = {

@@ -312,9 +312,13 @@ bool ledger_watched(const struct ledger *ledger, const struct ledger_claim *clai
 const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
                                             const struct ledger_key *key);
 
-/* Whether a fault touched this client, this node, or all of them, at any time in [from, to]. */
+/* Whether a fault touched this client, this node, or all of them, at any time from then to now; but
+ * for those of the kinds that are spared (bits). */
 bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
-                    int64_t to_ns);
+                    uint64_t spared);
+
+/* How long a question and its answer take at most by the latencies of the run, all added up. */
+int64_t ledger_latency_ns(const struct ledger *ledger);
 
 /* Whether a client is touched by no fault but those that leave it a majority: of nodes themselves,
  * and of its links to some nodes. */
@@ -338,8 +342,10 @@ int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_clai
  * one. */
 bool ledger_leases_are_sure(const struct ledger *ledger);
 
-/* Whether a fault of a node, or of a link, may have held up the set of this key on its way. */
-bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key, int32_t node);
+/* Whether a fault of a node, or of a link, may have held up the set of this key on its way; but for
+ * those of the kinds that are spared (bits). */
+bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key, int32_t node,
+                      uint64_t spared);
 
 /* Until when what the fault that ends here held back may still come, or who was slow is so; 0 where
  * none ends. */

@@ -78,14 +78,15 @@ bool ledger_majority_healthy(const struct ledger *ledger)
 }
 
 bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
-                    int64_t to_ns)
+                    uint64_t spared)
 {
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
         /* After one lost reply the link is back soon: what was owed can be sent again. */
         bool passing = fault->kind == FAULT_LOSE_REPLY && fault->state == FAULT_ENDED &&
                        fault->end_ns - fault->start_ns < LEDGER_PASSING_NS;
-        if (fault->state != FAULT_WAITING && !passing && fault->start_ns <= to_ns &&
+        passing = passing || (spared >> fault->kind & 1) != 0;
+        if (fault->state != FAULT_WAITING && !passing && fault->start_ns <= ledger->now_ns &&
             fault->end_ns >= from_ns &&
             (ledger_fault_on_store(ledger, fault, node) ||
              ledger_fault_on_client(fault, process))) {
@@ -145,13 +146,25 @@ bool ledger_leases_are_sure(const struct ledger *ledger)
     return true;
 }
 
-bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
+int64_t ledger_latency_ns(const struct ledger *ledger)
+{
+    int64_t latency_ns = 0;
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool struck = fault->kind == FAULT_LATENCY && fault->state != FAULT_WAITING;
+        latency_ns += struck && fault->asked > 0 ? fault->asked : 0;
+    }
+    return latency_ns;
+}
+
+bool ledger_held_back(const struct ledger *ledger, const struct ledger_key *key, int32_t node,
+                      uint64_t spared)
 {
     ASSERT(key->sent_ns <= key->set_ns);
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        bool on_its_way = fault->state != FAULT_WAITING && fault->start_ns <= key->set_ns &&
-                          fault->end_ns > key->sent_ns;
+        bool on_its_way = fault->state != FAULT_WAITING && (spared >> fault->kind & 1) == 0 &&
+                          fault->start_ns <= key->set_ns && fault->end_ns > key->sent_ns;
         bool of_link = fault_is((enum fault_kind)fault->kind, FAULT_ON_LINK) &&
                        ledger_fault_on_client(fault, key->process);
         /* Its connection was given up: what was on its way there came behind what was sent on the

@@ -63,6 +63,21 @@ Test(no_leak, fault_meanwhile_excuses)
 }
 
 /* A delete on another connection cleans up nothing that is still on its way. */
+/* A latency on the links of client 1, of so many milliseconds a message. */
+#define LATE_BY(length)                                                                            \
+    FAULT_LINE(1, 1, "latency", "start") ",'process':1,'numbers':[" #length "000000,0]}\n"
+
+Test(no_leak, latency_explains_no_more_than_two_round_trips)
+{
+#define LATE_STORY(length)                                                                         \
+    HEADER LATE_BY(length) ASK(2, 1) SET(5, 1, 1, "a", 1005) REFUSE(205, 1)                        \
+        ENDED(1005, 1, "expired", "a", "ttl") RUN_ENDS(3000)
+    assert_fails(judge_lines("no_leak", LATE_STORY(100)), BLAME_LIBRARY, ASSUMPTION_NONE);
+    /* 800 ms: half a ttl, and twice 150. */
+    assert_verdict(judge_lines("no_leak", LATE_STORY(150)), VERDICT_PASS);
+    assert_fails(judge_lines("no_leak", LATE_STORY(149)), BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
 Test(no_leak, delete_that_overtook_its_own_set_left_it)
 {
     static const char overtaken[] = HEADER ASK(1, 1) KEPT(4, 1, 1, "a") SET(5, 1, 1, "a", 1005)

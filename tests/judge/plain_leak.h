@@ -65,10 +65,13 @@ static inline bool plain_overtaken(const struct plain_history *h, size_t set)
     return false;
 }
 
-/* Was the key of `set` left there by what the client was told, when it went at `gone_ns`? */
-static inline bool plain_left(const struct plain_history *h, size_t set, int64_t gone_ns)
+/* Was the key of `set` left there by what the client was told, when it went at `gone_ns`? Its lock
+ * knew at `known_ns` at the latest. */
+static inline bool plain_left(const struct plain_history *h, size_t set, int64_t gone_ns,
+                              int64_t *known_ns)
 {
     const struct history_event *s = &h->events[set];
+    *known_ns = s->time_ns;
     size_t asked = plain_acquire_of(h, set);
     size_t answer = asked < h->count ? plain_answer_of(h, asked) : h->count;
     if (answer == h->count || h->events[answer].type == HISTORY_INFO) {
@@ -76,6 +79,7 @@ static inline bool plain_left(const struct plain_history *h, size_t set, int64_t
     }
     const struct history_event *a = &h->events[answer];
     if (!plain_granted(a) || !plain_same(&a->value, &s->value)) {
+        *known_ns = a->time_ns > s->time_ns ? a->time_ns : s->time_ns;
         return a->time_ns <= gone_ns;
     }
     for (size_t i = answer + 1; i < h->count; i++) {
@@ -87,6 +91,7 @@ static inline bool plain_left(const struct plain_history *h, size_t set, int64_t
             return true;
         }
         if (plain_is(e, HISTORY_RELEASE, HISTORY_OK)) {
+            *known_ns = e->time_ns;
             return gone_ns - e->time_ns > h->header->ttl_ns / 4;
         }
         if (e->f == HISTORY_ACQUIRE) {
@@ -96,21 +101,36 @@ static inline bool plain_left(const struct plain_history *h, size_t set, int64_t
     return plain_overtaken(h, set);
 }
 
-/* "A fault touched its client, its node or all of them since it was set; or one of its node or link
- * held it back, from when it was sent until it came." */
-static inline bool plain_leak_excused(const struct plain_history *h, size_t set, size_t last)
+/* All the latencies up to event `last`. */
+static inline int64_t plain_latency_ns(const struct plain_history *h, size_t last)
 {
-    const struct history_event *s = &h->events[set];
+    int64_t latency_ns = 0;
     for (size_t i = 0; i <= last && i < h->count; i++) {
         const struct history_event *e = &h->events[i];
-        if (!plain_begins(e)) {
+        latency_ns += plain_begins(e) && e->fault_kind == FAULT_LATENCY ? e->number[0] : 0;
+    }
+    return latency_ns;
+}
+
+/* "A fault touched its client, its node, a link of its client or all of them since it was set; or
+ * one of its node or link held it back, from when it was sent until it came. A latency does not,
+ * beyond two round trips of all of them and half a ttl after its lock knew." */
+static inline bool plain_leak_excused(const struct plain_history *h, size_t set, size_t last,
+                                      int64_t known_ns)
+{
+    const struct history_event *s = &h->events[set];
+    int64_t late_ns = h->events[last].time_ns - known_ns;
+    bool too_late = late_ns > 2 * plain_latency_ns(h, last) + h->header->ttl_ns / 2;
+    for (size_t i = 0; i <= last && i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (!plain_begins(e) || (too_late && e->fault_kind == FAULT_LATENCY)) {
             continue;
         }
         int64_t end_ns = plain_fault_over_ns(h, i);
         bool link = fault_is(e->fault_kind, FAULT_ON_LINK);
         bool client = history_fault_names_client(e, s->process);
         bool node = history_fault_names_node(e, s->node);
-        if (link && !(client && node)) {
+        if (link && !client) {
             continue;
         }
         bool all = e->process == HISTORY_NOBODY && e->node == HISTORY_NO_NODE &&
@@ -132,6 +152,7 @@ static inline bool plain_leaks(const struct plain_history *h, size_t set)
     if (s->process == HISTORY_NOBODY || plain_killed_ns(h, s->process, 0, h->count) != INT64_MAX) {
         return false;
     }
+    int64_t known_ns = 0;
     for (size_t i = set + 1; i < h->count; i++) {
         const struct history_event *e = &h->events[i];
         if (e->kind != HISTORY_NODE || e->node != s->node || e->resource != s->resource) {
@@ -142,13 +163,13 @@ static inline bool plain_leaks(const struct plain_history *h, size_t set)
             return false;
         }
         if (plain_key(e, HISTORY_KEY_EXPIRED)) {
-            return e->cause == CAUSE_TTL && plain_left(h, set, e->time_ns) &&
-                   !plain_leak_excused(h, set, i) && !plain_under_way(h, s, s->node, i);
+            return e->cause == CAUSE_TTL && plain_left(h, set, e->time_ns, &known_ns) &&
+                   !plain_leak_excused(h, set, i, known_ns) && !plain_under_way(h, s, s->node, i);
         }
     }
     int64_t end_ns = h->events[h->count - 1].time_ns;
-    return end_ns - s->time_ns > h->header->ttl_ns && plain_left(h, set, end_ns) &&
-           !plain_leak_excused(h, set, h->count - 1);
+    return end_ns - s->time_ns > h->header->ttl_ns && plain_left(h, set, end_ns, &known_ns) &&
+           !plain_leak_excused(h, set, h->count - 1, known_ns);
 }
 
 /* `no_leak`: did an acquire that was not granted, or a release, leave keys behind? */
