@@ -27,10 +27,11 @@ struct batch_kept {
 };
 
 /* How a report lies in the stream: itself without the unused end of its sentences, and what was
- * found only if there is something. */
+ * found, and why a check could not say, only if there is something. */
 struct batch_sizes {
     uint32_t report; /* to the end of its sentences */
     uint32_t found;
+    uint32_t open;
 };
 
 static struct batch_sizes batch_sizes(const struct run_report *report)
@@ -41,6 +42,7 @@ static struct batch_sizes batch_sizes(const struct run_report *report)
         .report = (uint32_t)(offsetof(struct run_report, sentences) + words),
         .found =
             report->violations == 0 ? 0 : (uint32_t)(offsetof(struct run_found, causes) + causes),
+        .open = (uint32_t)strlen(report->open),
     };
 }
 
@@ -50,7 +52,8 @@ size_t batch_report_encode(const struct run_report *report, char bytes[BATCH_REP
     memcpy(bytes, &sizes, sizeof sizes);
     memcpy(bytes + sizeof sizes, report, sizes.report);
     memcpy(bytes + sizeof sizes + sizes.report, &report->found, sizes.found);
-    return sizeof sizes + sizes.report + sizes.found;
+    memcpy(bytes + sizeof sizes + sizes.report + sizes.found, report->open, sizes.open);
+    return sizeof sizes + sizes.report + sizes.found + sizes.open;
 }
 
 static void batch_send(int fd, const struct run_report *report)
@@ -76,13 +79,15 @@ size_t batch_report_decode(const char *bytes, size_t length, struct run_report *
     memcpy(&sizes, bytes, sizeof sizes);
     ASSERT(sizes.report <= offsetof(struct run_report, found));
     ASSERT(sizes.found <= sizeof report->found);
-    size_t whole = sizeof sizes + sizes.report + sizes.found;
+    ASSERT(sizes.open < sizeof report->open);
+    size_t whole = sizeof sizes + sizes.report + sizes.found + sizes.open;
     if (length < whole) {
         return 0;
     }
     memset(report, 0, sizeof *report);
     memcpy(report, bytes + sizeof sizes, sizes.report);
     memcpy(&report->found, bytes + sizeof sizes + sizes.report, sizes.found);
+    memcpy(report->open, bytes + sizeof sizes + sizes.report + sizes.found, sizes.open);
     return whole;
 }
 
@@ -211,6 +216,7 @@ static void batch_one(const struct batch *batch, uint32_t index, enum run_keep k
         .trace = batch->trace,
     };
     struct result result = RESULT_OK;
+    *report = (struct run_report){.seed = request.seed};
     if (batch->world == &world_real) {
         result = results_begin(directory, &lock, &why);
     }
@@ -222,11 +228,7 @@ static void batch_one(const struct batch *batch, uint32_t index, enum run_keep k
         result = batch_put_away(batch, directory, report, &why);
     }
     if (result_failed(result)) {
-        memset(report, 0, sizeof *report);
-        report->seed = request.seed;
-        report->status = RUN_ERROR;
-        report->error = (uint8_t)result.code;
-        (void)snprintf(report->sentences, sizeof report->sentences, "%s\n", why.data);
+        run_failed(report, result, &why);
         (void)results_remove(directory);
     }
     results_end(&lock);

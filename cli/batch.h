@@ -25,7 +25,7 @@ struct batch {
 /* Run the batch, writing a report a run to the pipe; does not return. */
 _Noreturn void batch_child(const struct batch *batch, int pipe_fd);
 
-enum { BATCH_REPORT_BYTES_MAX = (int)sizeof(struct run_report) + 8 };
+enum { BATCH_REPORT_BYTES_MAX = (int)sizeof(struct run_report) + 12 };
 
 /* Put a report into bytes, without the unused end of its sentences; gives their number. */
 size_t batch_report_encode(const struct run_report *report, char bytes[BATCH_REPORT_BYTES_MAX]);

@@ -16,6 +16,10 @@ enum { RECORDING_LINE_BYTES = 4096, RECORDING_SHARE = 4 };
  * what is out of order is sorted in as much again. */
 #define RECORDING_BYTES_MAX (4 * GIBIBYTE)
 
+/* From this part of it on it is looked at how much the whole run would take; only what would take
+ * that many times as much as there is, is given up: it is an estimate. */
+enum { RECORDING_LOOK_PART = 16, RECORDING_BEYOND = 2 };
+
 struct recording {
     struct recorder recorder; /* first: the world knows us by it */
     struct history_event *events;
@@ -23,6 +27,9 @@ struct recording {
     size_t capacity;
     bool in_order; /* no event came with a time before its forerunner's */
     bool full;     /* that many events are as many as there is memory for */
+    double beyond; /* full before that: what the whole run would take, in bytes; else 0 */
+    struct recording_length length;
+    uint64_t entered; /* sections */
     bool stop_at_first;
     struct history_header header;
     void *judge; /* judge.h: live while running, the final one after recording_judge */
@@ -45,11 +52,36 @@ static void recording_watch(struct recording *recording, const struct history_ev
     judge_event(recording->judge, &copy);
 }
 
-static bool recording_grow(struct recording *recording)
+static size_t recording_bytes_max(void)
 {
     size_t machine = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
     size_t share = machine / RECORDING_SHARE;
-    size_t bytes_max = share < RECORDING_BYTES_MAX ? share : RECORDING_BYTES_MAX;
+    return share < RECORDING_BYTES_MAX ? share : RECORDING_BYTES_MAX;
+}
+
+/* What the run would take if it went on as it has begun, to its end or its last section; 0 as long
+ * as too little of it is seen. */
+static double recording_would_take(const struct recording *recording)
+{
+    const struct recording_length *length = &recording->length;
+    int64_t now_ns = recording->count > 0 ? recording->events[recording->count - 1].time_ns : 0;
+    if (now_ns <= length->cycle_ns || length->duration_ns <= 0) {
+        return 0;
+    }
+    double done = (double)now_ns / (double)length->duration_ns;
+    double entered = (double)recording->entered / (double)(length->sections + 1);
+    return (double)(recording->count * sizeof *recording->events) / (done > entered ? done : entered);
+}
+
+static bool recording_grow(struct recording *recording)
+{
+    size_t bytes_max = recording_bytes_max();
+    double whole = recording_would_take(recording);
+    if (recording->capacity * sizeof *recording->events >= bytes_max / RECORDING_LOOK_PART &&
+        whole > RECORDING_BEYOND * (double)bytes_max) {
+        recording->beyond = whole;
+        return false;
+    }
     size_t capacity = recording->capacity == 0 ? 1024 : recording->capacity * 2;
     size_t bytes = capacity * sizeof *recording->events;
     struct history_event *events =
@@ -75,6 +107,7 @@ static void recording_event(struct recorder *recorder, const struct history_even
     recording->events[recording->count] = *event;
     recording->events[recording->count].index = recording->count;
     recording->count++;
+    recording->entered += event->f == HISTORY_ENTER;
     recording_watch(recording, event);
 }
 
@@ -161,6 +194,11 @@ struct result recording_begin(struct recording *recording, const struct history_
     return recording->stop_at_first ? recording_new_judge(recording, header, why) : RESULT_OK;
 }
 
+void recording_expect(struct recording *recording, const struct recording_length *length)
+{
+    recording->length = *length;
+}
+
 /* Stable merge sort by time: events of one process keep their order. */
 static struct result recording_sort(struct recording *recording, struct text *why)
 {
@@ -198,6 +236,14 @@ static struct result recording_sort(struct recording *recording, struct text *wh
 struct result recording_judge(struct recording *recording, const struct history_header *header,
                               struct text *why)
 {
+    if (recording->beyond > 0) {
+        text_add(why,
+                 "no memory for this run: to its end its events would take about %.0f GiB, and one "
+                 "run may have %.1f GiB; take fewer clients or nodes, or less time",
+                 recording->beyond / (double)GIBIBYTE,
+                 (double)recording_bytes_max() / (double)GIBIBYTE);
+        return result_error(ERROR_IO);
+    }
     if (recording->full) {
         text_add(why,
                  "no memory for more than %zu events of one run, which take %.1f GiB; take fewer "
@@ -269,6 +315,8 @@ void recording_clear(struct recording *recording)
     recording->count = 0;
     recording->in_order = true;
     recording->full = false;
+    recording->beyond = 0;
+    recording->entered = 0;
 }
 
 void recording_close(struct recording *recording)

@@ -12,7 +12,18 @@
 
 struct recording;
 
+/* How long a run may be, which tells early that it has too many events. */
+struct recording_length {
+    int64_t duration_ns; /* 0: nothing is known */
+    int64_t cycle_ns;    /* a client that is refused begins anew after it: as it went, it goes on */
+    uint64_t sections;   /* of all clients */
+};
+
 struct recording *recording_open(bool stop_at_first);
+
+/* Before the run. */
+void recording_expect(struct recording *recording, const struct recording_length *length);
+
 struct recorder *recording_recorder(struct recording *recording);
 
 /* Checks that watch live (stop at first) need to know the header before the run. */

@@ -250,10 +250,9 @@ static void report_rate(uint64_t hits, uint64_t runs, struct text *text)
 
 static const char *group_word(const struct report_group *group)
 {
-    if (group->errors > 0) {
-        return "ERROR";
-    }
-    return group->unmet > 0 ? "FAIL" : group->unknown > 0 ? "?" : "ok";
+    static const char *const words[] = {
+        [RUN_MET] = "ok", [RUN_UNMET] = "FAIL", [RUN_UNKNOWN] = "?", [RUN_ERROR] = "ERROR"};
+    return words[report_status(group)];
 }
 
 static void print_word(const struct report *report, const char *word)
@@ -436,16 +435,12 @@ int report_end(struct report *report, const struct report_group *groups, size_t 
         report_summary(report, groups, count);
     }
     size_t met = 0;
-    size_t unmet = 0;
-    size_t unknown = 0;
-    size_t errors = 0;
+    size_t with[RUN_INTERRUPTED + 1] = {0};
     uint64_t runs = 0;
     int code_of_error = EXIT_ENVIRONMENT;
     for (size_t i = 0; i < count; i++) {
         runs += groups[i].runs;
-        errors += groups[i].errors > 0;
-        unmet += groups[i].errors == 0 && groups[i].unmet > 0;
-        unknown += groups[i].errors == 0 && groups[i].unmet == 0 && groups[i].unknown > 0;
+        with[report_status(&groups[i])]++;
         met += groups[i].runs > 0 && groups[i].met == groups[i].runs;
         if (groups[i].last.status == RUN_ERROR) {
             code_of_error = error_exit_code((enum error_code)groups[i].last.error);
@@ -456,8 +451,8 @@ int report_end(struct report *report, const struct report_group *groups, size_t 
     if (report->format == REPORT_TEXT && report->table != NULL) {
         report->table(report, groups, count);
     } else if (report->format == REPORT_TEXT) {
-        printf("%zu as expected, %zu not as expected, %zu unknown, %zu errors", met, unmet, unknown,
-               errors);
+        printf("%zu as expected, %zu not as expected, %zu unknown, %zu errors", met,
+               with[RUN_UNMET], with[RUN_UNKNOWN], with[RUN_ERROR]);
         if (disagreements > 0) {
             printf(", %zu with worlds that disagree", disagreements);
         }
@@ -468,13 +463,13 @@ int report_end(struct report *report, const struct report_group *groups, size_t 
     } else if (report->format == REPORT_TAP) {
         printf("1..%zu\n", report->number);
     }
-    if (unmet > 0 || disagreements > 0) {
+    if (with[RUN_UNMET] > 0 || disagreements > 0) {
         return EXIT_VIOLATION;
     }
-    if (errors > 0) {
+    if (with[RUN_ERROR] > 0) {
         return code_of_error;
     }
-    return unknown > 0 || runs == 0 ? EXIT_UNKNOWN : EXIT_MET;
+    return with[RUN_UNKNOWN] > 0 || runs == 0 ? EXIT_UNKNOWN : EXIT_MET;
 }
 
 size_t report_left_out(const struct report_group *groups, size_t count, FILE *stream)

@@ -95,6 +95,10 @@ void report_add(struct report_group *group, const struct run_report *run);
 /* Only remember it as one of its kind, where it is counted already. */
 void report_add_kind(struct report_group *group, const struct run_report *run);
 
+/* Where a group stands: a run not as expected beats an environment that failed, that beats one that
+ * could not say. */
+enum run_status report_status(const struct report_group *group);
+
 /* After every run, in order: a line for machines, and one for the shard's file. Fails with ERROR_IO
  * if that file cannot be written. */
 MUST_USE struct result report_run(const struct report *report, const struct report_group *group,

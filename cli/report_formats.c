@@ -1,10 +1,31 @@
-/* report_formats.c: a group of runs for machines: TAP, JUnit, GitHub's annotations. */
+/* report_formats.c: where a group of runs stands, and a group for machines: TAP, JUnit, GitHub's annotations. */
 #include "cli/report_formats.h"
 
 #include "base/foreign.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+enum run_status report_status(const struct report_group *group)
+{
+    if (group->unmet > 0) {
+        return RUN_UNMET;
+    }
+    if (group->errors > 0) {
+        return RUN_ERROR;
+    }
+    return group->unknown > 0 ? RUN_UNKNOWN : RUN_MET;
+}
+
+const struct run_report *report_example(const struct report_group *group)
+{
+    for (uint32_t i = 0; i < group->kind_count; i++) {
+        if (group->kinds[i].shortest.status == report_status(group)) {
+            return &group->kinds[i].shortest;
+        }
+    }
+    return group->kind_count > 0 ? &group->kinds[0].shortest : &group->last;
+}
 
 /* Lines of a text below a key of YAML. */
 static void yaml_lines_print(const char *key, const char *text)
@@ -27,7 +48,7 @@ void report_group_tap(struct report *report, const struct report_group *group)
     bool ok = group->met == group->runs;
     char memory[4096];
     struct text text = text_over(memory, sizeof memory);
-    const struct run_report *run = group->kind_count > 0 ? &group->kinds[0].shortest : &group->last;
+    const struct run_report *run = report_example(group);
     report_violations(group, &text);
     printf("%s %zu - %s (%s)\n  ---\n  world: %s\n  seed: %" PRIu64 "\n  verdict: \"%s\"\n",
            ok ? "ok" : "not ok", ++report->number, group->scenario->name, group->world,

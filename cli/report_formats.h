@@ -18,6 +18,10 @@ void report_recap(const struct report *report, const struct report_group *groups
  * passed. */
 void report_violations(const struct report_group *group, struct text *text);
 
+/* The run that stands for its group where one must: the shortest of those that say what the group
+ * comes to. */
+const struct run_report *report_example(const struct report_group *group);
+
 /* Why a check was skipped in this run. */
 void report_skipped(const struct run_report *run, size_t check, struct text *text);
 

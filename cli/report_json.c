@@ -15,6 +15,22 @@ static void text_add_json_field(struct text *text, const char *name, const char 
     text_add_json(text, value);
 }
 
+/* Why this check could not say. */
+static void open_print(const struct run_report *run, const char *check, struct text *text)
+{
+    char memory[RUN_OPEN_BYTES];
+    struct text why = text_over(memory, sizeof memory);
+    size_t name_bytes = strlen(check);
+    for (const char *line = run->open; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        if (strncmp(line, check, name_bytes) == 0 && line[name_bytes] == ':') {
+            line += name_bytes + 2;
+            text_add_bytes(&why, line, strcspn(line, "\n"));
+            break;
+        }
+    }
+    text_add_json_field(text, "why", why.data);
+}
+
 /* {"exclusion":{"verdict":"fail","blame":"library","evidence":[9,30],"unmet":true},...} */
 static void checks_print(const struct run_report *run, struct text *text)
 {
@@ -30,6 +46,8 @@ static void checks_print(const struct run_report *run, struct text *text)
             struct text why = text_over(memory, sizeof memory);
             report_skipped(run, i, &why);
             text_add_json_field(text, "why", why.data);
+        } else if (run->verdicts[i] == VERDICT_UNKNOWN) {
+            open_print(run, check_at(i)->name, text);
         }
         text_add(text, "%s}", (run->unmet >> i & 1u) != 0 ? ",\"unmet\":true" : "");
         comma = ",";

@@ -24,8 +24,9 @@ static void element_print(const struct report *report, const struct report_group
 {
     char memory[4096];
     struct text rerun = text_over(memory, sizeof memory);
-    const char *element = group->errors > 0 ? "error" : "failure";
-    const char *type = group->errors > 0 ? "environment" : group->unmet > 0 ? "unmet" : "unknown";
+    enum run_status status = report_status(group);
+    const char *element = status == RUN_ERROR ? "error" : "failure";
+    const char *type = status == RUN_ERROR ? "environment" : run_status_name(status);
     report_rerun(report, group, run, "picklock", &rerun);
     fprintf(report->junit, "      <%s type=\"%s\" message=\"", element, type);
     xml_print(report->junit, run->sentences);
@@ -40,7 +41,7 @@ static void case_print(const struct report *report, const struct report_group *g
 {
     char memory[4096];
     struct text text = text_over(memory, sizeof memory);
-    const struct run_report *run = group->kind_count > 0 ? &group->kinds[0].shortest : &group->last;
+    const struct run_report *run = report_example(group);
     fprintf(report->junit, "    <testcase classname=\"picklock.%s\" name=\"", group->world);
     xml_print(report->junit, group->scenario->name);
     fprintf(report->junit, "\" time=\"%.3f\">\n", (double)group->wall_ns / 1e9);
@@ -74,8 +75,9 @@ static struct counts count(const struct report_group *groups, size_t group_count
             continue;
         }
         counts.tests++;
-        counts.errors += group->errors > 0;
-        counts.failures += group->errors == 0 && group->met != group->runs;
+        enum run_status status = report_status(group);
+        counts.errors += status == RUN_ERROR;
+        counts.failures += status == RUN_UNMET || status == RUN_UNKNOWN;
         counts.skipped += group->runs == 0;
         counts.wall_ns += group->wall_ns;
     }

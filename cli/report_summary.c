@@ -28,10 +28,9 @@ static void row_print(const struct report *report, const struct report_group *gr
 {
     char memory[4096];
     struct text text = text_over(memory, sizeof memory);
-    const struct run_report *run = group->kind_count > 0 ? &group->kinds[0].shortest : &group->last;
-    const char *word = group->errors > 0  ? "error"
-                       : group->unmet > 0 ? "not as expected"
-                                          : "unknown";
+    const struct run_report *run = report_example(group);
+    enum run_status status = report_status(group);
+    const char *word = status == RUN_UNMET ? "not as expected" : run_status_name(status);
     fprintf(report->summary, "| %s | %s | %s in %" PRIu64 " of %" PRIu64 " | ",
             group->scenario->name, group->world, word, group->runs - group->met, group->runs);
     cell_print(report->summary, run->sentences);

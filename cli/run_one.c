@@ -230,6 +230,25 @@ static void end_sentences(struct text *text)
     text_add(text, "%s", rest);
 }
 
+/* Why each check that could not say could not; a sentence that does not fit is left out. */
+static void take_open(const struct recording *recording, struct text *open)
+{
+    char memory[RUN_OPEN_BYTES / 8];
+    struct explain_history history = recording_history(recording);
+    for (size_t i = 0; i < check_count(); i++) {
+        const struct check_result *result = recording_result(recording, i);
+        struct text line = text_over(memory, sizeof memory);
+        if (result->verdict != VERDICT_UNKNOWN) {
+            continue;
+        }
+        explain_headline(&history, check_at(i), result, &line);
+        text_add(&line, "\n");
+        if (!line.cut && open->length + line.length < open->bytes_max) {
+            text_add_bytes(open, line.data, line.length);
+        }
+    }
+}
+
 static void compare(const struct scenario *scenario, const struct recording *recording,
                     struct run_report *report)
 {
@@ -245,6 +264,8 @@ static void compare(const struct scenario *scenario, const struct recording *rec
         text_add(&text, "every check was skipped: there was nothing to judge\n");
     }
     end_sentences(&text);
+    struct text open = text_over(report->open, sizeof report->open);
+    take_open(recording, &open);
     report->status = (uint8_t)status;
     if (report->violations != 0) {
         take_evidence(recording, report);
@@ -352,6 +373,19 @@ static bool is_kept(enum run_keep keep, const struct run_report *report)
            (keep == KEEP_ON_FAILURE && (unmet || report->violations != 0));
 }
 
+/* How long it may be: its clients' time, and how often a client that is refused asks in that. */
+static struct recording_length length_of(const struct plan *plan)
+{
+    const struct scenario *scenario = &plan->scenario;
+    const struct lock_config *lock = &scenario->lock;
+    return (struct recording_length){
+        .duration_ns = scenario->duration_ns,
+        .cycle_ns = scenario->think_ns + scenario->think_jitter_ns / 2 +
+                    (lock->retry_delay_ns + lock->retry_jitter_ns / 2) * lock->retry_count,
+        .sections = (uint64_t)scenario->client_count * (uint64_t)scenario->sections,
+    };
+}
+
 static struct result run_and_judge(const struct run_request *request, struct recording *recording,
                                    struct run_report *report, struct text *why)
 {
@@ -360,6 +394,8 @@ static struct result run_and_judge(const struct run_request *request, struct rec
     scenario_plan(request->scenario, request->seed, request->time_scale_ppm, &plan);
     plan.stress_ns = request->stress_ns;
     plan_header(&plan, request->world->name, &header);
+    struct recording_length length = length_of(&plan);
+    recording_expect(recording, &length);
     TRY(recording_begin(recording, &header, why));
     struct world_options options = {
         .adapter = request->adapter,
@@ -408,10 +444,29 @@ void run_one(const struct run_request *request, struct run_report *report)
     }
     report->wall_ns = monotonic_ns() - start_ns;
     if (result_failed(result)) {
+        run_failed(report, result, &why);
+    }
+}
+
+void run_failed(struct run_report *report, struct result result, const struct text *why)
+{
+    char memory[RUN_SENTENCES_BYTES];
+    struct text text = text_over(memory, sizeof memory);
+    bool stands = report->status == RUN_UNMET && result.code != ERROR_INTERRUPTED;
+    if (stands) {
+        text_add(&text, "%snot kept: ", report->sentences);
+    } else {
+        uint64_t seed = report->seed;
+        int64_t wall_ns = report->wall_ns;
+        memset(report, 0, sizeof *report);
+        report->seed = seed;
+        report->wall_ns = wall_ns;
         report->status = result.code == ERROR_INTERRUPTED ? RUN_INTERRUPTED : RUN_ERROR;
         report->error = (uint8_t)result.code;
-        struct text text = text_over(report->sentences, sizeof report->sentences);
-        text_add_foreign(&text, why.data, why.length);
-        text_add(&text, "\n");
     }
+    report->kept = false;
+    text_add_foreign(&text, why->data, why->length);
+    text_add(&text, "\n");
+    end_sentences(&text);
+    memcpy(report->sentences, text.data, text.length + 1);
 }

@@ -10,7 +10,7 @@
 #include "cli/evidence.h"
 #include "harness/world.h"
 
-enum { RUN_CHECKS_MAX = 24, RUN_SENTENCES_BYTES = 6144 };
+enum { RUN_CHECKS_MAX = 24, RUN_SENTENCES_BYTES = 6144, RUN_OPEN_BYTES = 4096 };
 
 enum run_status {
     RUN_MET,     /* every expectation met */
@@ -71,9 +71,16 @@ struct run_report {
     char library[HISTORY_NAME_BYTES];
     char sentences[RUN_SENTENCES_BYTES]; /* why: a line for each unmet check or violation */
     struct run_found found;              /* all zero where nothing was violated */
+    char open[RUN_OPEN_BYTES]; /* "no_leak: why", a line for each check that could not say */
 };
 
 void run_one(const struct run_request *request, struct run_report *report);
+
+/*
+ * The environment failed. Of a run that was not as expected what was found stands, and behind it
+ * why it could not be kept; of any other nothing stands.
+ */
+void run_failed(struct run_report *report, struct result result, const struct text *why);
 
 /* The command that does this run again, from where picklock was called. */
 void run_rerun(const struct run_request *request, struct text *text);

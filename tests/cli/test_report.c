@@ -1,5 +1,6 @@
 /* test_report.c: two worlds disagree only where both could say. */
 #include "cli/report.h"
+#include "cli/report_formats.h"
 
 #include "checker/check.h"
 
@@ -52,4 +53,27 @@ Test(report, what_a_scenario_leaves_open_may_differ)
     (void)snprintf(open.expects[0].verdict, sizeof open.expects[0].verdict, "any");
     a.scenario = b.scenario = &open;
     cr_assert_not(disagree(a, b));
+}
+
+static uint8_t status_after(enum run_status first, enum run_status second)
+{
+    static struct report_group group;
+    struct run_report run = {.status = (uint8_t)first, .run = 1};
+    memset(&group, 0, sizeof group);
+    group.scenario = &scenario;
+    report_add(&group, &run);
+    run.status = (uint8_t)second;
+    report_add(&group, &run);
+    cr_assert_eq(report_example(&group)->status, report_status(&group), "it shows what it says");
+    return (uint8_t)report_status(&group);
+}
+
+Test(report, a_violation_beats_an_environment_that_failed_whichever_came_first)
+{
+    static const enum run_status order[] = {RUN_MET, RUN_UNKNOWN, RUN_ERROR, RUN_UNMET};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        for (size_t j = 0; j < sizeof order / sizeof order[0]; j++) {
+            cr_assert_eq(status_after(order[i], order[j]), order[i > j ? i : j]);
+        }
+    }
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What strangers do: names with line breaks, links and files of their own, servers that are broken. `strangers.py ./picklock`."""
+import json
 import os
 import re
 import resource
@@ -166,6 +167,22 @@ class Theirs(Command):
                       ["--junit", "x.xml", "--baseline", "no"]):
             self.assertIn(self.picklock("run", path, "--world", "sim", *words).returncode, (3, 4), words)
             self.assertFalse((self.folder / "x.xml").exists(), words)
+
+    def test_what_was_found_stands_where_it_cannot_be_kept(self):
+        result = self.picklock("run", self.good("unmet", UNMET), "--trace", "/dev/full", "--json")
+        line = json.loads(result.stdout)
+        self.assertEqual((result.returncode, line["status"]), (1, "unmet"))
+        self.assertRegex(line["why"], "unmet: .*\n(.*\n)*not kept: cannot write /dev/full: No space left on device\n")
+        self.assertTrue(any("unmet" in check for check in line["checks"].values()))
+        self.assertNotIn("folder", line)
+        result = self.picklock("run", self.good("good"), "--trace", "/dev/full", "--json")
+        line = json.loads(result.stdout)
+        self.assertEqual((result.returncode, line["status"], line["checks"], line["causes"]), (3, "error", {}, []))
+
+    def test_each_check_that_could_not_say_says_why(self):
+        line = json.loads(self.picklock("run", SCENARIOS / "library" / "one-names-apart.yaml", "--json").stdout)
+        told = {name: check["why"] for name, check in line["checks"].items() if check["verdict"] == "unknown"}
+        self.assertEqual(told, {"exercised": "no client asked while another asked or held, so exclusion was not tried"})
 
     def test_what_could_not_be_written_is_not_left_half(self):
         self.assertIn("cannot write", self.picklock("show", self.kept(), "--html", "/dev/full").stderr)
