@@ -70,7 +70,8 @@ static double recording_would_take(const struct recording *recording)
     }
     double done = (double)now_ns / (double)length->duration_ns;
     double entered = (double)recording->entered / (double)(length->sections + 1);
-    return (double)(recording->count * sizeof *recording->events) / (done > entered ? done : entered);
+    return (double)(recording->count * sizeof *recording->events) /
+           (done > entered ? done : entered);
 }
 
 static bool recording_grow(struct recording *recording)

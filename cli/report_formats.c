@@ -1,4 +1,4 @@
-/* report_formats.c: where a group of runs stands, and a group for machines: TAP, JUnit, GitHub's annotations. */
+/* report_formats.c: where a group of runs stands, and a group for machines: TAP, GitHub. */
 #include "cli/report_formats.h"
 
 #include "base/foreign.h"

@@ -18,7 +18,8 @@ static uint64_t taken(int64_t duration_ns, int64_t cycle_ns, uint64_t sections, 
     recording_expect(recording, &length);
     cr_assert_not(result_failed(recording_begin(recording, &header, &why)));
     while (count < EVENTS_MAX && !recorder->should_stop(recorder)) {
-        struct history_event event = {.kind = HISTORY_SECTION, .time_ns = (int64_t)++count * EVENT_NS};
+        struct history_event event = {.kind = HISTORY_SECTION,
+                                      .time_ns = (int64_t)++count * EVENT_NS};
         event.f = count % 2 == 0 ? HISTORY_ENTER : HISTORY_LEAVE;
         recorder->event(recorder, &event);
     }
