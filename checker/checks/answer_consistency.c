@@ -296,12 +296,14 @@ static void answer_acquire(struct answer_consistency *answers, const struct ledg
     }
 }
 
-/* What ended before the extension was asked cannot be extended; one value may be held twice. */
+/* What ended before the extension was asked cannot be extended; one value may be held twice, and a
+ * node that restarts may bring back what was given back. */
 static void answer_extended(struct answer_consistency *answers, const struct ledger *ledger,
                             const struct history_event *event)
 {
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
-    if (claim == NULL || ledger_declares(ledger, DECLARES_REENTRANT)) {
+    if (claim == NULL || ledger_declares(ledger, DECLARES_REENTRANT) ||
+        ledger_any_fault(ledger, claim->acquire_ns)) {
         return;
     }
     uint64_t asked_index = ledger_process(ledger, event->process)->open_index;

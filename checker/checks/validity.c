@@ -1,4 +1,5 @@
 /* validity.c: did a promise outlive the majority of keys behind it? */
+#include "base/assert.h"
 #include "checker/check.h"
 #include "checker/explain/explain_words.h"
 #include "checker/verdict.h"
@@ -14,15 +15,19 @@ enum validity_reason {
     BEYOND_ITS_KEYS /* promised for number[0]; its keys have number[1] */
 };
 
+enum { BROKEN_MAX = 8 }; /* at one moment: a node that crashes has keys of many locks */
+
 /* A majority that breaks at the very moment at which its holder gives it back broke nothing: told
  * once time has moved on. */
 struct validity {
     struct check_result result;
-    bool waiting;
-    int32_t process;
-    uint32_t resource;
     int64_t since_ns;
-    struct finding finding;
+    uint32_t count;
+    struct broken {
+        int32_t process;
+        uint32_t resource;
+        struct finding finding;
+    } broken[BROKEN_MAX];
 };
 
 static size_t validity_bytes(const struct history_header *header)
@@ -39,10 +44,24 @@ static void validity_init(void *state, const struct history_header *header)
 
 static void settle(struct validity *validity, const struct ledger *ledger)
 {
-    if (validity->waiting) {
-        check_fail(&validity->result, ledger, &validity->finding);
-        validity->waiting = false;
+    ASSERT(validity->count <= BROKEN_MAX);
+    for (uint32_t i = 0; i < validity->count; i++) {
+        check_fail(&validity->result, ledger, &validity->broken[i].finding);
     }
+    validity->count = 0;
+}
+
+/* A lease was given back, or its loss told, at the moment at which its majority broke. */
+static void forgive(struct validity *validity, const struct history_event *event)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < validity->count; i++) {
+        const struct broken *broken = &validity->broken[i];
+        if (broken->process != event->process || broken->resource != event->resource) {
+            validity->broken[kept++] = *broken;
+        }
+    }
+    validity->count = kept;
 }
 
 /* The grant, and the last ends of its keys before now. */
@@ -183,13 +202,13 @@ static void validity_step(void *state, const struct ledger *ledger,
                           const struct history_event *event)
 {
     struct validity *validity = state;
-    if (validity->waiting && event->time_ns > validity->since_ns) {
+    if (event->time_ns > validity->since_ns) {
         settle(validity, ledger);
     }
     bool over =
         (event->f == HISTORY_RELEASE && event->type == HISTORY_INVOKE) || event->f == HISTORY_LOST;
-    if (over && event->process == validity->process && event->resource == validity->resource) {
-        validity->waiting = false;
+    if (over) {
+        forgive(validity, event);
     }
     if (event->kind == HISTORY_OP) {
         validity_operation(validity, ledger, event);
@@ -207,12 +226,10 @@ static void validity_step(void *state, const struct ledger *ledger,
         return;
     }
     /* Once a lease: when the majority breaks. */
-    if (ledger_bits(claim->present) == ledger->quorum - 1 && !validity->waiting) {
-        validity->waiting = true;
-        validity->process = claim->process;
-        validity->resource = claim->resource;
+    if (ledger_bits(claim->present) == ledger->quorum - 1 && validity->count < BROKEN_MAX) {
         validity->since_ns = ledger->now_ns;
-        validity->finding = validity_broken(ledger, claim, MAJORITY_LOST);
+        validity->broken[validity->count++] = (struct broken){
+            claim->process, claim->resource, validity_broken(ledger, claim, MAJORITY_LOST)};
     }
 }
 

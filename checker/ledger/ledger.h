@@ -79,7 +79,8 @@ struct ledger_claim {
     int64_t first_set_ns;
     uint64_t granted_index;
     int64_t granted_ns;
-    int64_t asked_ns;       /* its acquire, or the last extension that succeeded */
+    int64_t acquire_ns;     /* when its acquire was asked */
+    int64_t asked_ns;       /* the same, or when the last extension that succeeded was */
     int64_t until_ns;       /* TIME_NEVER without a promise; at its latest reading ... */
     int64_t until_least_ns; /* ... and at its earliest: not after until_ns */
     int64_t promised_ns;    /* when that was said */

@@ -65,14 +65,16 @@ static struct ledger_claim *claim_of_set(struct ledger *ledger, uint32_t slot,
     return claim;
 }
 
-/* A key of another claim was there, and a command put this one in its place. */
+/* A key of another claim was there, and a command, or a node that started anew, put this one in its
+ * place. */
 static void key_replaced(struct ledger *ledger, const struct ledger_key *key,
                          const struct history_event *event)
 {
     ASSERT(key->present);
-    ASSERT(event->f == HISTORY_KEY_SET);
+    ASSERT(event->f == HISTORY_KEY_SET || event->f == HISTORY_KEY_BACK);
+    bool set = event->f == HISTORY_KEY_SET;
     struct ledger_claim *claim = ledger_own(ledger_key_claim(ledger, key));
-    if (claim == NULL || claim == ledger_find(ledger, event)) {
+    if (claim == NULL || (set && claim == ledger_find(ledger, event))) {
         return;
     }
     struct ledger_end *end = &ledger_ends(claim)[event->node];
@@ -80,10 +82,11 @@ static void key_replaced(struct ledger *ledger, const struct ledger_key *key,
     *end = (struct ledger_end){
         .index = event->index,
         .put_index = end->put_index,
-        .process = event->process,
-        .fault = HISTORY_NO_FAULT,
-        .cause = CAUSE_FOREIGN,
-        .f = HISTORY_KEY_SET,
+        .since_ns = event->time_ns,
+        .process = set ? event->process : HISTORY_NOBODY,
+        .fault = set ? HISTORY_NO_FAULT : (int16_t)event->fault,
+        .cause = set ? CAUSE_FOREIGN : event->cause,
+        .f = set ? HISTORY_KEY_SET : HISTORY_KEY_LOST,
     };
 }
 
@@ -234,6 +237,9 @@ static void key_back(struct ledger *ledger, struct ledger_key *key,
         (event->flags & HISTORY_HAS_OWNER) != 0 ? &event->owner : &event->value;
     bool named = (event->flags & (HISTORY_HAS_OWNER | HISTORY_HAS_VALUE)) != 0;
     if (named && memcmp(value, &key->value, sizeof *value) != 0) {
+        if (key->present) {
+            key_replaced(ledger, key, event);
+        }
         key->value = *value;
         key->process = HISTORY_NOBODY;
         key->claim = 0;

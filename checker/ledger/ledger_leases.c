@@ -122,7 +122,8 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->order = ++ledger->grants;
     claim->granted_index = event->index;
     claim->granted_ns = event->time_ns;
-    claim->asked_ns = ledger_process_at(ledger, slot)->open_ns;
+    claim->acquire_ns = ledger_process_at(ledger, slot)->open_ns;
+    claim->asked_ns = claim->acquire_ns;
     claim->fence = history_fence(event);
     claim->until_ns = TIME_NEVER;
     claim->until_least_ns = TIME_NEVER;

@@ -69,6 +69,13 @@ Test(answer_consistency, what_was_released_or_lost_cannot_be_extended)
     cr_assert_str_eq(headline("answer_consistency", told),
                      "answer_consistency: client 1's extension was told done although it had been "
                      "told of its loss");
+    /* A node that restarts may bring back what was given back. */
+    assert_verdict(
+        judge_lines("answer_consistency",
+                    HEADER ASK(1, 1) GRANT(2, 1, "a", 900) FAULT_OF_NODE(3, 1, "crash", "start", 1)
+                        FAULT_OF_NODE(4, 1, "crash", "end", 1) EXTEND(5, 1) EXTENDED(6, 1, 950)
+                            FREE(10, 1) FREED(11, 1) EXTEND(12, 1) EXTENDED(13, 1, 1000)),
+        VERDICT_PASS);
     /* The notice came while the extension was under way: either may have been first. */
     assert_verdict(judge_lines("answer_consistency", HEADER ASK(1, 1) GRANT(2, 1, "a", 900) EXTEND(
                                                          9, 1) LOST(10, 1) EXTENDED(13, 1, 1000)),

@@ -68,6 +68,15 @@ Test(result_truth, deletion_that_a_restart_undid_is_an_assumption)
         BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
 }
 
+/* A node that starts anew with an older key has the newer one no more, though nobody said so. */
+Test(result_truth, key_that_another_came_back_over_is_gone)
+{
+#define BACK(n) ON(30, n, "key-back") ",'owner':'z','cause':'restart'}\n"
+    assert_verdict(judge_lines("result_truth", HEADER CLIENT_1_HOLDS BACK(1) BACK(2) BACK(3)
+                                                   FREE(50, 1) FREED(55, 1)),
+                   VERDICT_PASS);
+}
+
 Test(result_truth, not_held_although_a_majority_was_there_fails)
 {
     assert_verdict(

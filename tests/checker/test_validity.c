@@ -162,3 +162,25 @@ Test(validity, promise_beyond_its_keys_by_more_than_a_ttl_blames_the_library)
                                          FAULT_OF_CLIENT(2, 1, "clock_rate", "start", 1), 980000)),
         VERDICT_PASS);
 }
+
+/* A node has keys of many locks: that one of them is given back at that moment excuses no other. */
+Test(validity, majorities_that_break_at_one_moment_are_told_apart)
+{
+#define R1_KEY(ms, n, f) AT(ms) "'kind':'node','node':" #n ",'f':'" f "','resource':'r1'"
+#define R1_SET(n)        R1_KEY(6, n, "set") ",'process':2,'value':'b','until':1006000000}\n"
+#define R1_LOST(n)       R1_KEY(20, n, "key-lost") ",'owner':'b','cause':'restart'}\n"
+#define BOTH_BREAK                                                                                 \
+    HEADER ASK(1, 1) SET3(5, 1, "a", 1005)                                                         \
+        AT(5) "'process':2,'type':'invoke','f':'acquire','resource':'r1'}\n" R1_SET(1) R1_SET(2)   \
+            R1_SET(3) AT(9) "'process':2,'type':'ok','f':'acquire','resource':'r1','value':'b',"   \
+                            "'until':1000000000}\n" GRANT(10, 1, "a", 1000)                        \
+                                ENDED(20, 1, "key-lost", "a", "restart") R1_LOST(1)
+    assert_fails(judge_lines("validity", BOTH_BREAK FREE(20, 1) FREED(21, 1)), BLAME_ASSUMPTION,
+                 ASSUMPTION_PERSISTENCE);
+    assert_verdict(
+        judge_lines(
+            "validity",
+            BOTH_BREAK FREE(20, 1)
+                AT(20) "'process':2,'type':'invoke','f':'release','resource':'r1'}\n" FREED(21, 1)),
+        VERDICT_PASS);
+}

@@ -66,18 +66,52 @@ static inline void plain_add(struct plain_spans *spans, struct plain_span span)
  * end (until, in true time; an extension and a moved clock change it). [...] The lease of a client
  * that was killed still runs to its promised end; without one it ends with the client." */
 
-/* The next event from `from` on that ends what (process, resource) was granted; count if none. */
+static inline size_t plain_grant_end(const struct plain_history *h, size_t grant);
+
+/* "The lock object: each acquire has an owner of its own." */
+static inline bool plain_objects(const struct plain_history *h)
+{
+    return h->header->ownership == OWNERSHIP_OBJECT;
+}
+
+/* Which of its client's grants event `i` gives back, or tells the loss of: the one that it names,
+ * if that is held, else the last one. */
+static inline size_t plain_given_back(const struct plain_history *h, size_t i)
+{
+    const struct history_event *e = &h->events[i];
+    size_t last = h->count;
+    for (size_t k = i; k-- > 0;) {
+        const struct history_event *g = &h->events[k];
+        if (!plain_granted(g) || g->process != e->process || g->resource != e->resource) {
+            continue;
+        }
+        last = last == h->count ? k : last;
+        bool named =
+            (e->flags & HISTORY_HAS_VALUE) != 0 && history_value_equal(&g->value, &e->value);
+        if (named && plain_grant_end(h, k) >= i) {
+            return k;
+        }
+    }
+    return last;
+}
+
+/* The next event that ends what was granted: it is given back, its loss is told, or its client is
+ * granted the same again, where that is one owner; count if none. */
 static inline size_t plain_grant_end(const struct plain_history *h, size_t grant)
 {
     const struct history_event *g = &h->events[grant];
     for (size_t i = grant + 1; i < h->count; i++) {
         const struct history_event *e = &h->events[i];
-        if (e->process != g->process) {
+        if (e->process != g->process || e->resource != g->resource) {
             continue;
         }
-        bool same = e->resource == g->resource;
-        if (same && (plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE) || plain_granted(e) ||
-                     (e->kind == HISTORY_NOTICE && e->f == HISTORY_LOST))) {
+        bool over = plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE) ||
+                    (e->kind == HISTORY_NOTICE && e->f == HISTORY_LOST);
+        bool other = plain_objects(h) && !history_value_equal(&e->value, &g->value);
+        if (over && (!other || plain_given_back(h, i) == grant)) {
+            return i;
+        }
+        if (plain_granted(e) && !other) {
             return i;
         }
     }
@@ -196,20 +230,22 @@ static inline bool plain_moment_in(const struct plain_span *a, const struct plai
     return a->begin_ns == a->end_ns && b->begin_ns < a->begin_ns && a->begin_ns < b->end_ns;
 }
 
-static inline bool plain_meet(const struct plain_span *a, const struct plain_span *b)
+/* "An owner meets itself nowhere": a client, or (`objects`) what each grant was given to. */
+static inline bool plain_meet(const struct plain_span *a, const struct plain_span *b, bool objects)
 {
+    bool apart = a->process != b->process || (objects && a->grant != b->grant);
     int64_t begin_ns = a->begin_ns > b->begin_ns ? a->begin_ns : b->begin_ns;
     int64_t end_ns = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
     bool inside = begin_ns < end_ns || plain_moment_in(a, b) || plain_moment_in(b, a);
-    return a->process != b->process && a->resource == b->resource && inside;
+    return apart && a->resource == b->resource && inside;
 }
 
 /* Did two of different clients overlap? "That only touch do not overlap." */
-static inline enum plain plain_overlap(const struct plain_spans *spans, bool any)
+static inline enum plain plain_overlap(const struct plain_spans *spans, bool any, bool objects)
 {
     for (size_t i = 0; i < spans->count; i++) {
         for (size_t k = i + 1; k < spans->count; k++) {
-            if (plain_meet(&spans->list[i], &spans->list[k])) {
+            if (plain_meet(&spans->list[i], &spans->list[k], objects)) {
                 return PLAIN_FAIL;
             }
         }
@@ -232,7 +268,7 @@ static inline enum plain plain_exclusion(const struct plain_history *h)
 {
     static struct plain_spans leases;
     plain_leases(h, &leases);
-    return plain_overlap(&leases, plain_any_grant(h));
+    return plain_overlap(&leases, plain_any_grant(h), plain_objects(h));
 }
 
 /* ---- sections ---------------------------------------------------------------------------------
@@ -267,7 +303,7 @@ static inline enum plain plain_section_exclusion(const struct plain_history *h)
             plain_section(h, i, &sections);
         }
     }
-    return plain_overlap(&sections, any);
+    return plain_overlap(&sections, any, false);
 }
 
 /* ---- the guarded store ------------------------------------------------------------------------

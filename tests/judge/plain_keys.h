@@ -240,7 +240,7 @@ static inline bool plain_touched(const struct plain_history *h, int32_t process,
 {
     for (size_t i = 0; i <= to; i++) {
         if (plain_begins(&h->events[i]) && history_fault_names_client(&h->events[i], process) &&
-            plain_fault_end_ns(h, i) >= h->events[from].time_ns) {
+            plain_fault_over_ns(h, i) >= h->events[from].time_ns) {
             return true;
         }
     }
@@ -260,7 +260,7 @@ static inline bool plain_excused(const struct plain_history *h, int32_t process,
         bool one_reply =
             e->fault_kind == FAULT_LOSE_REPLY && end_ns - e->time_ns < PLAIN_ONE_REPLY_NS;
         bool named = history_fault_names_client(e, process) || history_fault_names_node(e, node);
-        if (named && !one_reply && end_ns >= h->events[from].time_ns) {
+        if (named && !one_reply && plain_fault_over_ns(h, i) >= h->events[from].time_ns) {
             return true;
         }
     }

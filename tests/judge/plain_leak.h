@@ -251,7 +251,8 @@ static inline bool plain_ttl_false(const struct plain_history *h, const struct h
 static inline enum plain plain_ttl_truth(const struct plain_history *h)
 {
     enum plain verdict = PLAIN_NOTHING;
-    for (size_t i = 0; i < h->count && h->header->ttl_ns > 0; i++) {
+    bool asks = h->header->ttl_ns > 0 && !h->header->endless;
+    for (size_t i = 0; i < h->count && asks; i++) {
         const struct history_event *e = &h->events[i];
         if (!plain_granted(e) && !plain_is(e, HISTORY_EXTEND, HISTORY_OK)) {
             continue;
