@@ -244,7 +244,8 @@ static void answer_owner(struct answer_consistency *answers, const struct ledger
 {
     const struct ledger_claim *held = held_meanwhile(ledger, process, event->resource);
     if (held == NULL || ledger->ownership != OWNERSHIP_PROCESS || event->type != HISTORY_FAIL ||
-        !ledger_declares(ledger, DECLARES_REENTRANT) || ledger_any_fault(ledger, held->asked_ns) ||
+        !ledger_declares(ledger, DECLARES_REENTRANT) ||
+        ledger_any_fault(ledger, held->acquire_ns) ||
         !ledger_same_owner(ledger, held->process, process->process)) {
         return;
     }
@@ -261,7 +262,7 @@ static void answer_not_extended(struct answer_consistency *answers, const struct
     if (event->type != HISTORY_OK && claim != NULL && claim->over == OVER_NOT &&
         ledger_declares(ledger, DECLARES_EXTEND) && ledger_running(ledger, claim) &&
         ledger->now_ns - claim->asked_ns < ledger->ttl_ns &&
-        !ledger_any_fault(ledger, claim->asked_ns)) {
+        !ledger_any_fault(ledger, claim->acquire_ns)) {
         answer_doubted(&answers->extends, ledger, claim, process, EXTENDED_NEVER);
     }
 }
@@ -273,7 +274,7 @@ static void answer_acquire(struct answer_consistency *answers, const struct ledg
     const struct ledger_process *process = ledger_process(ledger, event->process);
     bool reentrant = ledger_declares(ledger, DECLARES_REENTRANT);
     bool same = held != NULL && held->granted_index == event->index;
-    int64_t asked_ns = same ? process->held_asked_ns : held != NULL ? held->asked_ns : 0;
+    int64_t asked_ns = same ? process->held_asked_ns : held != NULL ? held->acquire_ns : 0;
     bool sound = held != NULL && !ledger_any_fault(ledger, asked_ns);
     if (event->type == HISTORY_FAIL) {
         if (sound && reentrant) {
@@ -296,21 +297,19 @@ static void answer_acquire(struct answer_consistency *answers, const struct ledg
     }
 }
 
-/* What ended before the extension was asked cannot be extended; one value may be held twice, and a
- * node that restarts may bring back what was given back. */
+/* What ended before it was asked cannot be extended, unless a node brought it back. */
 static void answer_extended(struct answer_consistency *answers, const struct ledger *ledger,
                             const struct history_event *event)
 {
-    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    const struct ledger_claim *claim = ledger_held(ledger, event);
     if (claim == NULL || ledger_declares(ledger, DECLARES_REENTRANT) ||
         ledger_any_fault(ledger, claim->acquire_ns)) {
         return;
     }
-    uint64_t asked_index = ledger_process(ledger, event->process)->open_index;
-    if (claim->over == OVER_RELEASED && claim->freed_index != 0 &&
-        claim->freed_index < asked_index) {
+    uint64_t asked = ledger_process(ledger, event->process)->open_index;
+    if (claim->over == OVER_RELEASED && claim->freed_index != 0 && claim->freed_index < asked) {
         answer_violated(answers, ledger, claim, EXTENDED_WHEN_FREED);
-    } else if (claim->over == OVER_TOLD && claim->over_index < asked_index) {
+    } else if (claim->over == OVER_TOLD && claim->over_index < asked) {
         answer_violated(answers, ledger, claim, EXTENDED_WHEN_LOST);
     }
 }
@@ -353,7 +352,7 @@ static void answer_renewal(struct answer_consistency *answers, const struct ledg
         return;
     }
     bool ended = claim->over_index == event->index;
-    if (ledger_any_fault(ledger, claim->asked_ns)) {
+    if (ledger_any_fault(ledger, claim->acquire_ns)) {
         if (ended) {
             answer_renews_no_more(answers, ledger, claim);
         }

@@ -104,7 +104,8 @@ static struct finding validity_broken(const struct ledger *ledger, const struct 
  * promise in time and then been given no processor to say it.
  */
 static void validity_spent(struct validity *validity, const struct ledger *ledger,
-                           const struct ledger_claim *claim, const struct history_event *event)
+                           const struct ledger_claim *claim, const struct history_event *event,
+                           int64_t until_ns)
 {
     bool granted = event->f == HISTORY_ACQUIRE;
     struct finding finding = {
@@ -112,7 +113,7 @@ static void validity_spent(struct validity *validity, const struct ledger *ledge
         .evidence = {claim->granted_index, event->index},
         .evidence_count = granted ? 1 : 2,
         .blamed = blamed_library(),
-        .number = {claim->until_ns - ledger->now_ns, ledger_bits(claim->present)},
+        .number = {until_ns - ledger->now_ns, ledger_bits(claim->present)},
     };
     if (ledger->declared) {
         const struct ledger_process *process = ledger_process(ledger, claim->process);
@@ -176,16 +177,22 @@ static void validity_operation(struct validity *validity, const struct ledger *l
     if (event->type != HISTORY_OK || (!granted && event->f != HISTORY_EXTEND)) {
         return;
     }
-    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    const struct ledger_claim *claim = granted
+                                           ? ledger_grant(ledger, event->process, event->resource)
+                                           : ledger_held(ledger, event);
     if (claim == NULL || claim->until_ns == TIME_NEVER) {
         return;
     }
-    if (claim->until_ns <= (granted ? claim->granted_ns : event->time_ns)) {
+    /* An extension moves no end of what is over: what it says itself is all there is. */
+    bool over = !granted && claim->over != OVER_NOT;
+    bool says = (event->flags & HISTORY_HAS_UNTIL) != 0;
+    int64_t until_ns = !over ? claim->until_ns : says ? event->until_ns : TIME_NEVER;
+    if (until_ns <= (granted ? claim->granted_ns : event->time_ns)) {
         validity->result.judged++;
-        validity_spent(validity, ledger, claim, event);
+        validity_spent(validity, ledger, claim, event, until_ns);
         return;
     }
-    if (!ledger_watched(ledger, claim)) {
+    if (over || !ledger_watched(ledger, claim)) {
         return;
     }
     validity->result.judged++;

@@ -79,7 +79,7 @@ struct ledger_claim {
     int64_t first_set_ns;
     uint64_t granted_index;
     int64_t granted_ns;
-    int64_t acquire_ns;     /* when its acquire was asked */
+    int64_t acquire_ns;     /* when its acquire was asked, or the last of what it held already */
     int64_t asked_ns;       /* the same, or when the last extension that succeeded was */
     int64_t until_ns;       /* TIME_NEVER without a promise; at its latest reading ... */
     int64_t until_least_ns; /* ... and at its earliest: not after until_ns */
@@ -280,6 +280,11 @@ uint32_t ledger_slot(const struct ledger *ledger, int32_t process);
 /* The newest grant that a client got for a resource, running or over; NULL if there is none. */
 const struct ledger_claim *ledger_grant(const struct ledger *ledger, int32_t process,
                                         uint32_t resource);
+
+/* What an event gives back, extends or tells the loss of: what its client holds of that value, or
+ * else its newest grant. */
+const struct ledger_claim *ledger_held(const struct ledger *ledger,
+                                       const struct history_event *event);
 
 /* Another owner's lease of the same resource that surely runs now; NULL if there is none. */
 const struct ledger_claim *ledger_other_holder(const struct ledger *ledger,

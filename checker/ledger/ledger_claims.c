@@ -109,6 +109,15 @@ const struct ledger_claim *ledger_grant(const struct ledger *ledger, int32_t pro
     return newest;
 }
 
+const struct ledger_claim *ledger_held(const struct ledger *ledger,
+                                       const struct history_event *event)
+{
+    const struct ledger_claim *named =
+        (event->flags & HISTORY_HAS_VALUE) != 0 ? ledger_find(ledger, event) : NULL;
+    bool held = named != NULL && named->state == CLAIM_GRANTED && named->over == OVER_NOT;
+    return held ? named : ledger_grant(ledger, event->process, event->resource);
+}
+
 const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
                                             const struct ledger_key *key)
 {

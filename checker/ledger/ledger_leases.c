@@ -87,6 +87,7 @@ static void step_granted_again(struct ledger *ledger, struct ledger_claim *outer
     outer->doubtful = outer->doubtful || !sure;
     outer->over = OVER_NOT;
     outer->over_ns = TIME_NEVER;
+    outer->acquire_ns = process->open_ns;
     outer->asked_ns = process->open_ns;
     claim_move(ledger, outer, event);
     ledger_keys_answered(ledger, event, outer);
@@ -179,15 +180,6 @@ static void claim_end(struct ledger *ledger, struct ledger_claim *claim, enum cl
     ledger_running_drop(ledger, claim);
 }
 
-/* By its value, where several are held of one name; else the newest. */
-static struct ledger_claim *held_claim(struct ledger *ledger, const struct history_event *event)
-{
-    struct ledger_claim *named =
-        (event->flags & HISTORY_HAS_VALUE) != 0 ? ledger_own(ledger_find(ledger, event)) : NULL;
-    bool held = named != NULL && named->state == CLAIM_GRANTED && named->over == OVER_NOT;
-    return held ? named : ledger_own(ledger_grant(ledger, event->process, event->resource));
-}
-
 /* The promised end moves; a lease that had run out may begin to run again. */
 static void claim_move(struct ledger *ledger, struct ledger_claim *claim,
                        const struct history_event *event)
@@ -206,7 +198,7 @@ static void claim_move(struct ledger *ledger, struct ledger_claim *claim,
 
 static void step_extended(struct ledger *ledger, const struct history_event *event)
 {
-    struct ledger_claim *claim = held_claim(ledger, event);
+    struct ledger_claim *claim = ledger_own(ledger_held(ledger, event));
     if (claim == NULL || claim->over != OVER_NOT) {
         return;
     }
@@ -218,7 +210,7 @@ static void step_extended(struct ledger *ledger, const struct history_event *eve
 static void step_release(struct ledger *ledger, struct ledger_process *process,
                          const struct history_event *event)
 {
-    struct ledger_claim *claim = held_claim(ledger, event);
+    struct ledger_claim *claim = ledger_own(ledger_held(ledger, event));
     process->nesting = NESTING_NONE;
     if (claim == NULL) {
         return;
@@ -235,7 +227,7 @@ static void step_release(struct ledger *ledger, struct ledger_process *process,
 
 static void step_released(struct ledger *ledger, const struct history_event *event)
 {
-    struct ledger_claim *claim = held_claim(ledger, event);
+    struct ledger_claim *claim = ledger_own(ledger_held(ledger, event));
     bool whole = ledger_nesting(ledger, event->process) == NESTING_NONE;
     if (claim != NULL && whole && claim->over == OVER_RELEASED && claim->freed_index == 0) {
         claim->freed_index = event->index;
@@ -252,7 +244,7 @@ static void step_ask(struct ledger *ledger, struct ledger_process *process,
     process->given_up_ns = TIME_NEVER;
     process->unsettled = process->last_end == HISTORY_INFO;
     process->held_index = holds ? held->granted_index : 0;
-    process->held_asked_ns = holds ? held->asked_ns : 0;
+    process->held_asked_ns = holds ? held->acquire_ns : 0;
     process->held_value = holds ? held->value : (struct history_value){{0}};
     process->held_end_ns = holds ? ledger_lease_end_ns(held) : 0;
 }
@@ -314,7 +306,7 @@ void ledger_step_notice(struct ledger *ledger, const struct history_event *event
 {
     ASSERT(event->kind == HISTORY_NOTICE);
     ledger->has_notices = true;
-    struct ledger_claim *claim = held_claim(ledger, event);
+    struct ledger_claim *claim = ledger_own(ledger_held(ledger, event));
     if (claim != NULL) {
         uint32_t slot = ledger_slot(ledger, event->process);
         ledger_process_at(ledger, slot)->held_end_ns = event->time_ns;
@@ -348,7 +340,7 @@ void ledger_step_client(struct ledger *ledger, const struct history_event *event
 
 void ledger_step_lease(struct ledger *ledger, const struct history_event *event)
 {
-    struct ledger_claim *claim = held_claim(ledger, event);
+    struct ledger_claim *claim = ledger_own(ledger_held(ledger, event));
     if (claim != NULL && claim->over == OVER_NOT) {
         claim_move(ledger, claim, event);
     }

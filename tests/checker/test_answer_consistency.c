@@ -48,6 +48,20 @@ Test(answer_consistency, refusal_that_a_fault_explains_contradicts_nothing)
                    VERDICT_PASS);
 }
 
+/* Also where the lease was extended since: what the fault took may have gone in the dark. */
+Test(answer_consistency, second_grant_that_a_fault_since_the_first_was_asked_for_explains_is_none)
+{
+#define AGAIN_BEHIND(fault)                                                                        \
+    DECLARES("'extend'")                                                                           \
+    ASK(1, 1) fault GRANT(4, 1, "a", 900) EXTEND(10, 1) EXTENDED(11, 1, 910) RUN_AGAIN
+#define RUN_AGAIN ASK(12, 1) GRANT(13, 1, "b", 910)
+#define CRASH                                                                                      \
+    FAULT_OF_NODE(2, 1, "crash", "start", 1)                                                       \
+    FAULT_OF_NODE(3, 1, "crash", "end", 1)
+    assert_verdict(judge_lines("answer_consistency", AGAIN_BEHIND("")), VERDICT_FAIL);
+    assert_verdict(judge_lines("answer_consistency", AGAIN_BEHIND(CRASH)), VERDICT_PASS);
+}
+
 /* On a busy machine a library's patience with its nodes may be over before they could answer. */
 Test(answer_consistency, refusal_that_our_own_lateness_explains_contradicts_nothing)
 {

@@ -84,6 +84,17 @@ Test(ttl_truth, key_that_the_last_extension_did_not_reach_passes)
                    VERDICT_PASS);
 }
 
+/* A node that starts anew has it with what was left of its ttl then. */
+Test(ttl_truth, key_that_a_node_brought_back_is_not_judged)
+{
+    struct check_result result = judge_lines(
+        "ttl_truth", GRANTED_WITH(1000) ENDED(100, 1, "key-lost", "a", "restart")
+                         ON(110, 1, "key-back") ",'owner':'a','until':400000000,'cause':'restart'}"
+                                                "\n" EXTEND(120, 1) EXTENDED(125, 1, 390));
+    assert_verdict(result, VERDICT_PASS);
+    cr_assert_eq(result.judged, (uint64_t)5, "of three keys two of the extension");
+}
+
 Test(ttl_truth, whole_seconds_may_be_rounded_up)
 {
 #define ASKED_1500(the_ttl)                                                                        \

@@ -184,3 +184,32 @@ Test(validity, majorities_that_break_at_one_moment_are_told_apart)
                 AT(20) "'process':2,'type':'invoke','f':'release','resource':'r1'}\n" FREED(21, 1)),
         VERDICT_PASS);
 }
+
+/* It was told lost at its end, while it was under way: what is promised now is none of that. */
+Test(validity, extension_that_comes_behind_the_notice_of_loss_counts_by_its_own_end)
+{
+#define TOLD_LOST                                                                                  \
+    HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 900) EXTEND(890, 1) LOST(900, 1)
+    assert_verdict(judge_lines("validity", TOLD_LOST EXTENDED(910, 1, 1800)), VERDICT_PASS);
+    assert_verdict(
+        judge_lines("validity", TOLD_LOST OP(910, 1, "ok", "extend") "}\n" RUN_ENDS(2000)),
+        VERDICT_PASS);
+    assert_fails(judge_lines("validity", TOLD_LOST EXTENDED(910, 1, 905)), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+}
+
+/* Of two that one client holds, each an owner of its own, an extension names which. */
+Test(validity, extension_is_judged_by_the_grant_that_it_names)
+{
+#define HOLDS_TWO                                                                                  \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'owner':'object'}\n" ASK(1, 1) GRANT(10, 1, "a", 1000) ASK(20, 1)           \
+        GRANT(21, 1, "b", 30)
+#define EXTENDED_OF(ms, v, end)                                                                    \
+    EXTEND(ms, 1) OP(ms, 1, "ok", "extend") ",'value':'" v "','until':" #end "000000}\n"
+    assert_verdict(judge_lines("validity", HOLDS_TWO EXTENDED_OF(50, "a", 1200)), VERDICT_SKIPPED);
+    assert_verdict(judge_lines("validity", HOLDS_TWO EXTENDED_OF(50, "a", 40)), VERDICT_FAIL);
+    assert_verdict(judge_lines("answer_consistency",
+                               HOLDS_TWO FREE(40, 1) FREED(41, 1) EXTENDED_OF(50, "a", 1200)),
+                   VERDICT_PASS);
+}

@@ -74,8 +74,8 @@ static inline bool plain_objects(const struct plain_history *h)
     return h->header->ownership == OWNERSHIP_OBJECT;
 }
 
-/* Which of its client's grants event `i` gives back, or tells the loss of: the one that it names,
- * if that is held, else the last one. */
+/* Which of its client's grants event `i` gives back, extends or tells the loss of: the one that it
+ * names, if that is held, else the last one. */
 static inline size_t plain_given_back(const struct plain_history *h, size_t i)
 {
     const struct history_event *e = &h->events[i];
@@ -165,8 +165,11 @@ static inline bool plain_moves(const struct plain_history *h, size_t grant,
 {
     bool extended = plain_is(e, HISTORY_EXTEND, HISTORY_OK) && plain_promises(h, e);
     bool moved = e->kind == HISTORY_LEASE && h->header->promises_validity;
+    bool other = plain_objects(h) && (e->flags & HISTORY_HAS_VALUE) != 0 &&
+                 !history_value_equal(&e->value, &h->events[grant].value) &&
+                 plain_given_back(h, (size_t)(e - h->events)) != grant;
     return e->process == h->events[grant].process && e->resource == h->events[grant].resource &&
-           (extended || moved);
+           (extended || moved) && !other;
 }
 
 /* Until when this grant is promised behind event `last`; INT64_MAX if that was never told. */

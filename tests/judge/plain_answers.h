@@ -50,9 +50,9 @@ static inline size_t plain_holds_already(const struct plain_history *h, size_t i
 /* "An extension that is told done although the release before it was, or the notice of its loss" */
 static inline bool plain_extended_nothing(const struct plain_history *h, size_t extend)
 {
-    size_t grant = plain_grant_of(h, extend);
+    size_t grant = plain_given_back(h, extend);
     bool over = false;
-    for (size_t i = grant; i < extend; i++) {
+    for (size_t i = grant; i < extend && plain_grant_end(h, grant) < extend; i++) {
         const struct history_event *e = &h->events[i];
         if (e->process == h->events[extend].process && e->resource == h->events[extend].resource) {
             over = over || plain_is(e, HISTORY_RELEASE, HISTORY_OK) || e->kind == HISTORY_NOTICE;

@@ -139,7 +139,7 @@ static inline enum plain plain_validity(const struct plain_history *h)
         if (!plain_granted(e) && !plain_is(e, HISTORY_EXTEND, HISTORY_OK)) {
             continue;
         }
-        size_t grant = plain_granted(e) ? i : plain_grant_of(h, i);
+        size_t grant = plain_granted(e) ? i : plain_given_back(h, i);
         bool known = grant < h->count && (grant == i || plain_grant_end(h, grant) > i);
         int64_t until_ns = plain_promises(h, e) ? e->until_ns
                            : known              ? plain_promised_ns(h, grant, i)

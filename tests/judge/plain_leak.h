@@ -215,8 +215,9 @@ static inline size_t plain_ttl_from(const struct plain_history *h, int32_t node,
     for (size_t i = 0; i <= last; i++) {
         const struct history_event *e = &h->events[i];
         bool gives = plain_key(e, HISTORY_KEY_SET) || plain_key(e, HISTORY_KEY_EXTENDED);
-        if (gives && e->node == node && e->resource == grant->resource) {
-            found = i;
+        bool back = plain_key(e, HISTORY_KEY_BACK); /* with what was left of another ttl */
+        if ((gives || back) && e->node == node && e->resource == grant->resource) {
+            found = back ? h->count : i;
         }
     }
     return found;
