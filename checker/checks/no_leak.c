@@ -16,6 +16,8 @@ enum leak_reason {
     KEPT_STILL_THERE,
     UNDONE_TO_EXPIRE, /* the same, of a key that came behind the delete that was to undo it */
     UNDONE_STILL_THERE,
+    REMADE_TO_EXPIRE, /* the same, of a key that was set anew behind the release of its grant */
+    REMADE_STILL_THERE,
 };
 
 /*
@@ -69,11 +71,25 @@ static bool is_kept(const struct ledger *ledger, const struct ledger_key *key)
            ledger->now_ns - claim->freed_ns > ledger->ttl_ns / CHECK_DELETION_PARTS;
 }
 
+/* Whether a released grant's key is here anew, by a command that was sent while it was held: that
+ * was a renewal, which sets what it finds gone. However late it comes, it must not. */
+static bool is_remade(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
+{
+    const struct ledger_claim *claim = ledger_key_claim(ledger, key);
+    return ledger_declares(ledger, DECLARES_RENEW) && claim != NULL &&
+           claim->state == CLAIM_GRANTED && !key->came_back && (claim->remade >> node & 1) != 0 &&
+           claim->freed_index > 0 && claim->freed_index < key->set_index &&
+           key->sent_ns > claim->granted_ns && key->sent_ns < claim->freed_ns;
+}
+
 /* What is wrong about a key that was not deleted: 0 if nothing is. */
 static uint8_t leak_of(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
 {
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     bool kept = is_kept(ledger, key);
+    if (is_remade(ledger, key, node)) {
+        return REMADE_TO_EXPIRE;
+    }
     int64_t known_ns = kept ? claim->freed_ns : key->outcome_ns;
     if ((key->outcome != CLAIM_REFUSED && !kept) || is_excused(ledger, key, node, known_ns)) {
         return 0;
@@ -159,6 +175,7 @@ static const struct {
     {"'s release overtook its own key of ", " released "},
     {"'s release left its key of ", " released "},
     {"'s clean-up overtook its own key of ", " was refused "},
+    {"'s renewal came behind the release and set its key of ", " released "},
 };
 
 /* Row of `words`. */
@@ -199,6 +216,8 @@ static void effect_leak(const struct telling *telling)
     text_add(telling->text, ", and left its key on node %" PRId32, set->node + 1);
     if (reason == UNDONE_TO_EXPIRE || reason == UNDONE_STILL_THERE) {
         text_add(telling->text, ": its delete came there before the set that it had sent earlier");
+    } else if (reason == REMADE_TO_EXPIRE || reason == REMADE_STILL_THERE) {
+        text_add(telling->text, ": a renewal that came behind the release set it anew");
     }
 }
 
@@ -222,5 +241,6 @@ const struct check check_no_leak = {
     .weight = 2,
     .explains = 1 << LEFT_TO_EXPIRE | 1 << STILL_THERE | 1 << OVERTOOK_TO_EXPIRE |
                 1 << OVERTOOK_STILL_THERE | 1 << KEPT_TO_EXPIRE | 1 << KEPT_STILL_THERE |
-                1 << UNDONE_TO_EXPIRE | 1 << UNDONE_STILL_THERE,
+                1 << UNDONE_TO_EXPIRE | 1 << UNDONE_STILL_THERE | 1 << REMADE_TO_EXPIRE |
+                1 << REMADE_STILL_THERE,
 };

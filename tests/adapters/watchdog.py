@@ -82,7 +82,7 @@ class Watchdog:
         if bug("no-end"):
             ends = ()
         ifs = () if bug("no-nx") else ("NX",)
-        request = (self.other or self.node).send("SET", held.key, held.value, *ifs, *ends)
+        request = (self.other if self.other and bug("value-of-client") else self.node).send("SET", held.key, held.value, *ifs, *ends)
         self.loop.wait([request], 3600 if bug("hang-acquire") else self.timeout_s)
         if request.broken and bug("retry-meets-its-own-key"):
             self.loop.wait_until(lambda: self.node.up, self.timeout_s)
@@ -113,8 +113,11 @@ class Watchdog:
             request = self.node.send("PEXPIRE", held.key, ttl)
         else:
             script = CREATES if bug("renew-creates") else EXTEND
-            script = CREATES_IF_NONE if bug("renew-creates-if-none") else script
-            request = self.node.call(script, held.key, held.value, ttl)
+            overtaken = bug("renew-creates-behind-the-release")
+            script = CREATES_IF_NONE if bug("renew-creates-if-none") or overtaken else script
+            if overtaken and not self.other:
+                self.other = Node(self.loop, self.url)
+            request = (self.other if overtaken else self.node).call(script, held.key, held.value, ttl)
         request.on_reply = lambda done: self.renewed(held, asked, done)
         period = self.every_s * (4 if bug("renew-too-late") else 1)
         if bug("renew-dies-at-the-first-error") or bug("renew-once"):

@@ -14,6 +14,7 @@ BUGS = {
     "renew-any-owner": ("A renewal does not compare the value.", "one-renewal-cut", "ownership"),
     "renew-creates": ("A renewal sets a key that is gone or another's.", "one-renewal-evicted", "ownership"),
     "renew-creates-if-none": ("A renewal sets a key that is gone.", "one-renewal-alone", "loss_notice"),
+    "renew-creates-behind-the-release": ("The same, on a connection of its own, where the release overtakes it.", "one-renewal-overtaken", "no_leak"),
     "renew-after-release": ("The renewal is not stopped by the release, and sets nothing free.", "one-renewal-after-release", "loss_notice"),
     "alarm-none": ("A holder that cannot renew is never told.", "one-renewal-cut", "loss_notice"),
     "alarm-too-late": ("A holder that cannot renew is told ten ttls later.", "one-renewal-cut", "loss_notice"),

@@ -117,6 +117,25 @@ Test(no_leak, command_that_a_fault_held_back_is_nobodys_fault)
     assert_verdict(judge_lines("no_leak", HELD_UNTIL(400, 450)), VERDICT_FAIL);
 }
 
+/* A renewal that sets what it finds gone must not do so behind the release, however late it is. */
+Test(no_leak, renewal_that_came_behind_the_release_and_set_the_key_anew)
+{
+#define RENEWS                                                                                     \
+    "{'format':'picklock-history','version':1,'nodes':3,'ttl':1000000000,'declared':true,"         \
+    "'declares':['renew']}\n"
+#define CAME_LATE(header, from)                                                                    \
+    header ASK(1, 1) SET(5, 1, 1, "a", 1005) SET(6, 2, 1, "a", 1006) SET(7, 3, 1, "a", 1007)       \
+        GRANT_OPEN(10, 1, "a") FAULT_OF_CLIENT(20, 1, "delay_command", "start", 1) FREE(100, 1)    \
+            DELETED3(102, 1, "a") FREED(110, 1) SENT(600, 1, 1, "a", 1600, from)                   \
+                FAULT_OF_CLIENT(600, 1, "delay_command", "end", 1)                                 \
+                    ENDED(1600, 1, "expired", "a", "ttl") RUN_ENDS(3000)
+    assert_fails(judge_lines("no_leak", CAME_LATE(RENEWS, 50)), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert(
+        strstr(headline("no_leak", CAME_LATE(RENEWS, 50)), "renewal came behind the release"));
+    cr_assert_neq(judge_lines("no_leak", CAME_LATE(RENEWS, 5)).verdict, VERDICT_FAIL);
+    cr_assert_neq(judge_lines("no_leak", CAME_LATE(HEADER, 50)).verdict, VERDICT_FAIL);
+}
+
 /* The network is slow: the release was sent, and the key went before it came. */
 Test(no_leak, delete_that_was_on_its_way_when_the_key_went_excuses)
 {
