@@ -114,7 +114,6 @@ static void sim_source_deliver(struct sim *sim, const struct sim_source *source)
     }
     if (command.delay_ns > 0 || sim_source_waits(sim, source)) {
         message->at_ns = sim->world->now_ns + command.delay_ns;
-        sim->world->delayed_ns = sim_later(sim->world->delayed_ns, message->at_ns);
         sim_source_take_back(sim, source, index);
         if (sim->shared_queue) {
             sim_node(sim, node)->shared_ns = message->at_ns;

@@ -313,22 +313,6 @@ static void sim_heal(struct sim *sim)
     sim_arm_world(sim);
 }
 
-/* All clients are done: is a command still to come that a fault made late? Then the faults go on
- * until it has. */
-static bool sim_lingers(struct sim *sim)
-{
-    struct sim_world *world = sim->world;
-    if (!world->lingers && world->delayed_ns > world->now_ns) {
-        int64_t late_ns = world->now_ns + plan_linger_ns(sim->plan);
-        int64_t come_ns = world->delayed_ns + NS_PER_MS;
-        late_ns = come_ns < late_ns ? come_ns : late_ns;
-        world->deadline_ns = late_ns < world->deadline_ns ? late_ns : world->deadline_ns;
-        world->lingers = true;
-        sim_arm_world(sim);
-    }
-    return world->lingers;
-}
-
 static void sim_world_pop(struct sim *sim)
 {
     struct sim_world *world = sim->world;
@@ -403,7 +387,7 @@ bool sim_step(struct sim *sim, struct recorder *recorder)
         sim_over(sim, CAUSE_STOPPED);
     } else if (world->livelocked) {
         sim_over(sim, CAUSE_LIVELOCK);
-    } else if (world->clients_left == 0 && world->phase == SIM_PHASE_FAULTS && !sim_lingers(sim)) {
+    } else if (world->clients_left == 0 && world->phase == SIM_PHASE_FAULTS) {
         sim_heal(sim);
     } else if (world->clients_left == 0 && world->phase == SIM_PHASE_AUDIT) {
         sim_over(sim, world->out_of_time ? CAUSE_DEADLINE : CAUSE_ALL_DONE);

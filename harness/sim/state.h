@@ -50,10 +50,8 @@ struct sim_world {
     bool livelocked;   /* a client's lock asks to be woken at once for ever ... */
     int32_t spinner;   /* ... this one's */
     bool stood;        /* stressed: a client was put off, which is not told yet */
-    bool lingers;      /* the clients are done, and what was delayed is waited for */
     uint32_t clients_left;
     int64_t deadline_ns;            /* of this phase */
-    int64_t delayed_ns;             /* when the last of the commands comes that were delayed */
     uint64_t active;                /* bit k: fault k has begun and not ended */
     uint64_t in_force[FAULT_KINDS]; /* of these, by kind */
     int64_t begun_ns[SCENARIO_FAULTS_MAX];

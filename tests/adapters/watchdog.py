@@ -41,6 +41,9 @@ class Watchdog:
         self.jitter_ms = options.get("retry_jitter_ms", 200)
         self.every_s, self.ever = options["ttl_ms"] / 3000, []
         loop.wait_until(lambda: self.node.up, 5)
+        if bug("renew-creates-behind-the-release"):
+            self.other = Node(loop, self.url)
+            loop.wait_until(lambda: self.other.up, 5)
 
     def declare(self):
         said = {"type": "ok", "library": "watchdog 1", "owner": "object", "nodes": 1}
@@ -115,8 +118,6 @@ class Watchdog:
             script = CREATES if bug("renew-creates") else EXTEND
             overtaken = bug("renew-creates-behind-the-release")
             script = CREATES_IF_NONE if bug("renew-creates-if-none") or overtaken else script
-            if overtaken and not self.other:
-                self.other = Node(self.loop, self.url)
             request = (self.other if overtaken else self.node).call(script, held.key, held.value, ttl)
         request.on_reply = lambda done: self.renewed(held, asked, done)
         period = self.every_s * (4 if bug("renew-too-late") else 1)

@@ -194,23 +194,3 @@ Test(faults_links, a_set_of_a_dead_client_arrives_after_the_delete_of_another_co
     cr_assert_not_null(late, "its kernel still delivers what it sent");
     fixture_close(&fixture);
 }
-
-Test(faults_links, the_heal_waits_for_a_delayed_command_though_not_for_ever)
-{
-    fixture_run(
-        &fixture,
-        HEAD(LOCK, "none") "clients: {count: 1, hold: 1ms}\nfaults:\n"
-                           "  - {on: node 2 before set, do: delay_command, delay: 3s}\n" TAIL,
-        1);
-    const struct history_event *healed =
-        find(&fixture, 0, (struct wanted){.f = IS(HISTORY_HEALED)});
-    cr_assert_lt(key(HISTORY_KEY_SET, 1)->index, healed->index);
-    fixture_close(&fixture);
-    fixture_run(
-        &fixture,
-        HEAD(LOCK, "none") "clients: {count: 1, hold: 1ms}\nfaults:\n"
-                           "  - {on: node 2 before set, do: delay_command, delay: 1h}\n" TAIL,
-        1);
-    cr_assert_null(key(HISTORY_KEY_SET, 1));
-    fixture_close(&fixture);
-}
