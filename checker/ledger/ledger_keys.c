@@ -18,15 +18,23 @@ static uint8_t set_outcome(const struct ledger_process *process, const struct le
     return asks ? CLAIM_ASKED : CLAIM_REFUSED;
 }
 
-/* Whether a set begins a claim anew: it is for another acquire than the claim was made for. */
+/*
+ * Whether a set begins a claim anew: it is for another acquire than the claim was made for. Where
+ * keys show no value that is new for each acquire (a member of a sorted set, the mode of a hash),
+ * those that were sent for earlier ones come under the same claim.
+ */
 static bool claim_is_past(const struct ledger *ledger, const struct ledger_process *process,
-                          const struct ledger_claim *claim)
+                          const struct ledger_claim *claim, const struct history_event *event)
 {
     bool asks = process->open && process->open_f == HISTORY_ACQUIRE &&
-                process->open_resource == claim->resource &&
-                claim->first_set_index < process->open_index;
+                process->open_resource == claim->resource;
+    bool sent_since = (event->flags & HISTORY_HAS_SENT) != 0 && event->sent_ns >= process->open_ns;
+    if (asks && claim->state == CLAIM_UNKNOWN && sent_since) {
+        return true;
+    }
     bool unsettled = claim->state == CLAIM_UNKNOWN && claim->present != 0;
-    return asks && !unsettled && !ledger_running(ledger, claim);
+    return asks && claim->first_set_index < process->open_index && !unsettled &&
+           !ledger_running(ledger, claim);
 }
 
 /* Sent for an acquire that ended unknown, and come since, or now that its client asks again: it
@@ -52,7 +60,7 @@ static struct ledger_claim *claim_of_set(struct ledger *ledger, uint32_t slot,
         claim->has_value = (event->flags & HISTORY_HAS_VALUE) != 0;
         claim->value = event->value;
         claim->resource = event->resource;
-    } else if (claim_is_past(ledger, ledger_process_at(ledger, slot), claim)) {
+    } else if (claim_is_past(ledger, ledger_process_at(ledger, slot), claim, event)) {
         ledger_claim_renew(ledger, claim);
         claim->state = CLAIM_ASKED;
         claim->first_set_index = event->index;

@@ -416,3 +416,24 @@ Test(result_truth, extension_done_of_keys_that_were_there_at_some_moment_of_it_p
                                                    2, 1, "a") EXTEND(500, 1) EXTENDED_OPEN(510, 1)),
                    VERDICT_PASS);
 }
+
+/* A set of a key that shows no value of its own: all nodes, one after the other. */
+#define SET3_BARE(ms, asked, end)                                                                  \
+    SET_BARE(ms, 1, asked, end) SET_BARE(ms, 2, asked, end) SET_BARE(ms, 3, asked, end)
+#define SET_BARE(ms, n, asked, end)                                                                \
+    ON(ms, n, "set") ",'process':1,'until':" #end "000000,'sent':" #asked "000000}\n"
+#define DELETED_BARE(ms, n) ON(ms, n, "deleted") ",'process':1,'cause':'released'}\n"
+
+/* A member of a sorted set, the mode of a hash: what an acquire of unknown outcome sent comes when
+ * the next is open, and so does what that one sent itself. */
+Test(result_truth, grant_of_keys_without_a_value_is_not_tied_to_an_older_acquire)
+{
+#define LATE_SETS                                                                                  \
+    HEADER ASK(1, 1) UNKNOWN(200, 1, "acquire") ASK(210, 1) SET3_BARE(300, 2, 1300)                \
+        DELETED_BARE(301, 1) DELETED_BARE(301, 2) DELETED_BARE(301, 3)
+    assert_verdict(
+        judge_lines("result_truth", LATE_SETS SET3_BARE(302, 211, 1302) GRANT(310, 1, "b", 1200)),
+        VERDICT_PASS);
+    assert_fails(judge_lines("result_truth", LATE_SETS GRANT(310, 1, "b", 1200)), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+}

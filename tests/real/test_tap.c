@@ -268,6 +268,21 @@ Test(tap, a_grant_that_no_key_stands_for_is_not_understood)
     close(fd);
 }
 
+/* Scores may be the ends of leases: the key needs none. */
+Test(tap, a_sorted_set_without_an_end_is_not_understood)
+{
+    int fd = links_connect(0);
+    asks(0, HISTORY_ACQUIRE);
+    ASK(fd, ":1", "ZADD", "r0", "1", "mine");
+    ASK(fd, ":1", "PEXPIRE", "r0", "60000");
+    told(0, HISTORY_ACQUIRE, HISTORY_OK, "mine");
+    cr_assert_str_eq(keys_unwatched(links.keys), "");
+    ASK(fd, ":1", "PERSIST", "r0");
+    told(0, HISTORY_ACQUIRE, HISTORY_OK, "mine");
+    cr_assert_neq(strlen(keys_unwatched(links.keys)), 0);
+    close(fd);
+}
+
 Test(tap, a_grant_for_which_nothing_was_done_is_not_excused)
 {
     asks(0, HISTORY_ACQUIRE);

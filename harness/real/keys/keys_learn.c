@@ -338,6 +338,19 @@ static bool lock_is_a_guess(struct keys *keys, const struct keys_resource *owner
     return false;
 }
 
+/* A sorted set without an end: a member's score may be the end of its lease, which others clear
+ * away behind it. */
+static bool ends_are_hidden(struct keys *keys, const struct keys_resource *owner)
+{
+    for (int32_t node = 0; node < keys->options.node_count; node++) {
+        const struct keys_key *lock = keys_key_on(keys, owner->lock - 1, node);
+        if (lock->present && !lock->has_ttl && lock->shape == SHAPE_OTHER) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void keys_told(struct keys *keys, const struct keys_request *request,
                const struct keys_outcome *outcome)
 {
@@ -354,6 +367,10 @@ void keys_told(struct keys *keys, const struct keys_request *request,
     }
     keys_thread_told(keys, request, outcome);
     const struct keys_resource *owner = &keys->resources[request->resource];
+    if (owner->lock != 0 && ends_are_hidden(keys, owner)) {
+        keys_unclear(keys, "the key that stands for a grant is a sorted set, a set or a list, and "
+                           "has no end: when a lease in it is over is not seen");
+    }
     if (!keys->learns) {
         return;
     }
