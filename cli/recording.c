@@ -16,9 +16,9 @@ enum { RECORDING_LINE_BYTES = 4096, RECORDING_SHARE = 4 };
  * what is out of order is sorted in as much again. */
 #define RECORDING_BYTES_MAX (4 * GIBIBYTE)
 
-/* From this part of it on it is looked at how much the whole run would take; only what would take
- * that many times as much as there is, is given up: it is an estimate. */
-enum { RECORDING_LOOK_PART = 16, RECORDING_BEYOND = 2 };
+/* From this part of it on it is looked at how much the whole run would take; what would take more
+ * than there is by that many percent is given up: it is an estimate. */
+enum { RECORDING_LOOK_PART = 16, RECORDING_BEYOND_PERCENT = 125 };
 
 struct recording {
     struct recorder recorder; /* first: the world knows us by it */
@@ -79,7 +79,7 @@ static bool recording_grow(struct recording *recording)
     size_t bytes_max = recording_bytes_max();
     double whole = recording_would_take(recording);
     if (recording->capacity * sizeof *recording->events >= bytes_max / RECORDING_LOOK_PART &&
-        whole > RECORDING_BEYOND * (double)bytes_max) {
+        whole > (double)bytes_max * RECORDING_BEYOND_PERCENT / 100) {
         recording->beyond = whole;
         return false;
     }
