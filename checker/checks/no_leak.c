@@ -82,6 +82,14 @@ static bool is_remade(const struct ledger *ledger, const struct ledger_key *key,
            key->sent_ns > claim->granted_ns && key->sent_ns < claim->freed_ns;
 }
 
+/* When the lock knew that this key was to be deleted. */
+static int64_t leak_known_ns(const struct ledger *ledger, const struct ledger_key *key, bool kept)
+{
+    const struct ledger_claim *claim = ledger_key_claim(ledger, key);
+    ASSERT(!kept || claim != NULL);
+    return kept ? claim->freed_ns : key->outcome_ns;
+}
+
 /* What is wrong about a key that was not deleted: 0 if nothing is. */
 static uint8_t leak_of(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
 {
@@ -90,8 +98,8 @@ static uint8_t leak_of(const struct ledger *ledger, const struct ledger_key *key
     if (is_remade(ledger, key, node)) {
         return REMADE_TO_EXPIRE;
     }
-    int64_t known_ns = kept ? claim->freed_ns : key->outcome_ns;
-    if ((key->outcome != CLAIM_REFUSED && !kept) || is_excused(ledger, key, node, known_ns)) {
+    if ((key->outcome != CLAIM_REFUSED && !kept) ||
+        is_excused(ledger, key, node, leak_known_ns(ledger, key, kept))) {
         return 0;
     }
     bool released = claim != NULL && claim->state == CLAIM_GRANTED;
@@ -106,16 +114,15 @@ static struct finding leak_finding(const struct ledger *ledger, const struct led
 {
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     bool kept = reason == KEPT_TO_EXPIRE || reason == KEPT_STILL_THERE;
-    ASSERT(!kept || claim != NULL);
-    int64_t from_ns = kept ? claim->freed_ns : key->outcome_ns;
+    int64_t known_ns = leak_known_ns(ledger, key, kept);
     struct finding finding = {
         .reason = (uint8_t)reason,
         .evidence = {key->set_index, kept ? claim->freed_index : key->outcome_index,
                      ledger->last_index},
         .evidence_count = 3,
         .blamed = blamed_library(),
-        .number = {ledger->now_ns - (kept ? claim->freed_ns : key->set_ns), key->process},
-        .rest = rest_of_deletion(ledger, key->process, from_ns),
+        .number = {ledger->now_ns - (kept ? known_ns : key->set_ns), key->process},
+        .rest = rest_of_deletion(ledger, key->process, known_ns),
     };
     if (key->overtaken && !kept) {
         finding.evidence[finding.evidence_count++] = key->miss.index;

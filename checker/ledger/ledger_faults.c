@@ -85,9 +85,8 @@ bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, 
         /* After one lost reply the link is back soon: what was owed can be sent again. */
         bool passing = fault->kind == FAULT_LOSE_REPLY && fault->state == FAULT_ENDED &&
                        fault->end_ns - fault->start_ns < LEDGER_PASSING_NS;
-        passing = passing || (spared >> fault->kind & 1) != 0;
-        if (fault->state != FAULT_WAITING && !passing && fault->start_ns <= ledger->now_ns &&
-            fault->end_ns >= from_ns &&
+        bool counts = fault->state != FAULT_WAITING && !passing && (spared >> fault->kind & 1) == 0;
+        if (counts && fault->start_ns <= ledger->now_ns && fault->end_ns >= from_ns &&
             (ledger_fault_on_store(ledger, fault, node) ||
              ledger_fault_on_client(fault, process))) {
             return true;
