@@ -51,10 +51,10 @@ WAITS = 15  # how much longer than it computes a program may take: the machine m
 # How many histories the tests draw at first; what survives that meets as many as in `make test`.
 FEWER = {"PICKLOCK_SOAK": "1500", "PICKLOCK_JUDGED": "4000"}
 RUN = ["run", "-q", "--keep", "never", "--jobs", "1", "--world"]
-SEEDS = ["--seeds", "1..200"]  # of each random file
-LINES = ["--seeds", "1..50"]  # of them, to see which lines they pass
+SEEDS = ["--seeds", "1..1000"]  # of each random file
+LINES = ["--seeds", "1..200"]  # of them, to see which lines they pass
 # Bytes that only a real server reads: every command of Redlock, short and long, and a fence.
-REAL = ["alone", "script-flush", "pause-saved-by-fence", "extend-in-time"]
+REAL = ["alone", "script-flush", "pause-saved-by-fence", "extend-in-time", "release-twice"]
 
 
 def stop(sentence):
