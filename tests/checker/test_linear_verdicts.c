@@ -73,6 +73,39 @@ Test(linear_verdicts, a_release_needs_an_acquire_that_turns_out_to_be_its)
     EXPECT_ALL(lines, (void)0);
 }
 
+/* Values, and owners where holds are told apart by them: only the end may name one. */
+Test(linear_verdicts, an_owner_may_be_named_by_the_end_of_an_acquire)
+{
+    static const struct line lines[] = {
+        {LINEAR_REENTRANT, VERDICT_PASS, "a1:0-1+@x r1@x:3-4"},
+        {LINEAR_REENTRANT_FENCED, VERDICT_PASS, "a1:0-1+@x#1 r1@x:3-4"},
+        {LINEAR_REENTRANT, VERDICT_PASS, "a1:0-1+@x a1:2-3+@x r1@x:4-5 r1@x:6-7"},
+        {LINEAR_REENTRANT, VERDICT_FAIL, "a1:0-1+@x a1:2-3+@x r1@x:4-5 r1@x:6-7 r1@x:8-9"},
+        {LINEAR_REENTRANT, VERDICT_FAIL, "a1:0-1+@x a2:2-3+@y"},
+        {LINEAR_REENTRANT, VERDICT_PASS, "a1:0-9+@x r2@x:4-5"},
+        {LINEAR_REENTRANT_FENCED, VERDICT_PASS, "a1@x:0-1#1 a2:0-9+@x#1 r1@x:2-3"},
+        {LINEAR_REENTRANT, VERDICT_PASS, "a1:0-9:f a1:10-11 r1:12-13"},
+        {LINEAR_REENTRANT, VERDICT_PASS, "a2:0-1:i r1@x:5-6"},
+        {LINEAR_OWNER, VERDICT_PASS, "a1.v:0-1+@x r1@x:3-4"},
+        {LINEAR_OWNER, VERDICT_FAIL, "a1:0-1+@x a2:2-3+@y"},
+        {LINEAR_SEMAPHORE, VERDICT_PASS, "a1:0-1+@x r1@x:3-4"},
+    };
+    EXPECT_ALL(lines, options.by_owner = true);
+}
+
+/* Of two acquires of one value the release may be of the one whose end tells it later. */
+Test(linear_verdicts, a_release_may_be_of_an_acquire_that_is_named_later)
+{
+    static const struct line lines[] = {
+        {LINEAR_OWNER, VERDICT_PASS, "a2.x:0-1:i a1:0-4+x r2.x:2-2 a2.y:2-2"},
+        {LINEAR_OWNER, VERDICT_PASS, "a2.x:0-3:f a1:0-4+x r2.x:1-2 a3.y:3-3"},
+        {LINEAR_FENCED, VERDICT_PASS, "a2.x:0-1:i a1:0-4+x#1 r2.x:2-2 a2.y:2-2#2"},
+        {LINEAR_SEMAPHORE, VERDICT_PASS, "a2.x:0-1:i a1:0-4+x r2.x:2-2 a2.y:2-2"},
+        {LINEAR_OWNER, VERDICT_FAIL, "a2.x:0-1:i a1:0-4+x r2.x:2-2 a2.y:2-2 a3.z:5-6"},
+    };
+    EXPECT_ALL(lines, (void)0);
+}
+
 /* An owner that holds again is judged like any other. */
 Test(linear_verdicts, exact_leases_of_one_owner_follow_each_other)
 {

@@ -113,7 +113,9 @@ void stream_judge_call(struct linear *linear, uint32_t at)
         call_extend(linear, slot);
     } else if (slot->f == HISTORY_ACQUIRE) {
         key->anonymous++;
-        if (stream_has_touched(linear, slot)) {
+        if (linear->reentrant) {
+            acquire_attach(linear, slot); /* its process's, unless its end names another owner */
+        } else if (stream_has_touched(linear, slot)) {
             stream_limit(linear, slot->resource, LINEAR_LIMIT_TIE);
         }
     }
@@ -214,6 +216,21 @@ static void acquire_failed(struct linear *linear, struct stream_slot *slot)
     hold->acquire = CHAIN_NO_OPERATION;
 }
 
+static void acquire_over(struct linear *linear, const struct stream_slot *slot)
+{
+    linear->holds[slot->hold].pending--;
+    linear->holds[slot->hold].clashes -= slot->clash ? 1 : 0;
+    hold_drop_if_settled(linear, slot->hold);
+}
+
+/* Taken for its process's until its end named another owner, who may have let go meanwhile. */
+static void acquire_renamed(struct linear *linear, struct stream_slot *slot)
+{
+    stream_limit(linear, slot->resource, LINEAR_LIMIT_TIE);
+    acquire_failed(linear, slot);
+    acquire_over(linear, slot);
+}
+
 static void return_acquire(struct linear *linear, struct stream_slot *slot,
                            const struct stream_return *returned)
 {
@@ -226,7 +243,11 @@ static void return_acquire(struct linear *linear, struct stream_slot *slot,
         if (refused || returned->type == HISTORY_OK || returned->named) {
             key->anonymous--;
         }
-        if (refused) {
+        if (slot->hold != CHAIN_NO_HOLD && returned->named) {
+            acquire_renamed(linear, slot);
+            return;
+        }
+        if (refused && slot->hold == CHAIN_NO_HOLD) {
             return;
         }
     }
@@ -243,9 +264,7 @@ static void return_acquire(struct linear *linear, struct stream_slot *slot,
     } else {
         acquire_unknown(linear, slot, returned);
     }
-    linear->holds[slot->hold].pending--;
-    linear->holds[slot->hold].clashes -= slot->clash ? 1 : 0;
-    hold_drop_if_settled(linear, slot->hold);
+    acquire_over(linear, slot);
 }
 
 /* The earliest call of a release of the same hold that is still under way. */
@@ -286,7 +305,7 @@ static void release_succeeded(struct linear *linear, struct stream_slot *slot, u
         hold->depth--;
         return;
     }
-    if ((hold->grant == GRANT_NONE || hold->released_ok) && may_be_nameless(linear, slot)) {
+    if ((hold->grant != GRANT_OK || hold->released_ok) && may_be_nameless(linear, slot)) {
         leave_nameless(linear, slot, logged);
         return;
     }

@@ -223,8 +223,8 @@ void stream_call(struct linear *linear, const struct history_event *event)
                                  .f = event->f,
                                  .used = true};
     bool named = identity_of(linear, event, &slot->identity);
-    /* An acquire may learn its value only when it is granted. */
-    slot->identified = named || event->f != HISTORY_ACQUIRE || !linear->by_value;
+    /* An acquire may learn its value, or its owner's name, only when it is granted. */
+    slot->identified = named || event->f != HISTORY_ACQUIRE;
     linear->result.judged++;
     if (linear->judges) {
         stream_judge_call(linear, at);
