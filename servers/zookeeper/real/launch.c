@@ -38,34 +38,49 @@ static const char main_class[] = "org.apache.zookeeper.server.quorum.QuorumPeerM
 /*
  * A third of what a member needs to start is reading its classes: Java keeps what it made of them
  * in an archive, which is made once for each version of both, and kept in the user's cache. Where
- * that cannot be written there is none. A member that is alone writes it when it ends. $1: the
- * member's folder, $2: Java, $3: the classes, $4: the main one, $5: the cache, $6 to $8: ports.
+ * that cannot be written there is none. What goes into it is what three members and a client loaded
+ * that were started for it: a leader, followers, an election, a session. They have the same ports
+ * at three addresses of the loopback, and each of their waits an end. $1: the member's folder, $2:
+ * Java, $3: the classes, $4: the main one, $5: the cache, $6 to $8: ports.
  */
 static const char furnish_script[] =
     "set -eu\n"
     "umask 077\n"
-    "cache=$5/picklock here=$1/archive\n"
+    "cache=$5/picklock here=$1/archive members=\n"
     "set -f; IFS=:\n"
     "key=$(stat -Lc %s.%Y -- \"$2\" $3 | cksum)\n"
     "unset IFS; set +f\n"
-    "archive=$cache/zookeeper-${key%% *}.jsa\n"
+    "archive=$cache/zookeeper-three-${key%% *}.jsa\n"
     "if [ ! -f \"$archive\" ]; then\n"
     "    [ -d \"$cache\" ] || mkdir \"$cache\" 2>/dev/null || exit 0\n"
-    "    mkdir -p \"$here/data\"\n"
-    "    echo 1 >\"$here/data/myid\"\n"
-    "    printf 'tickTime=50\\ninitLimit=20\\nsyncLimit=5\\ndataDir=%s/data\\nclientPort=%s\\n"
-    "clientPortAddress=127.0.0.1\\nadmin.enableServer=false\\nstandaloneEnabled=false\\n"
-    "server.1=127.0.0.1:%s:%s\\n' \"$here\" \"$6\" \"$7\" \"$8\" >\"$here/zoo.cfg\"\n"
-    "    \"$2\" -XX:ArchiveClassesAtExit=\"$here/new.jsa\" -Xlog:disable -XX:+UseSerialGC -Xmx64m"
-    " -Dorg.slf4j.simpleLogger.defaultLogLevel=error -cp \"$3\" \"$4\" \"$here/zoo.cfg\""
-    " </dev/null &\n"
+    "    mkdir \"$here\"\n"
+    "    for n in 1 2 3; do\n"
+    "        mkdir \"$here/$n\"; echo $n >\"$here/$n/myid\"\n"
+    "        printf 'tickTime=200\\ninitLimit=100\\nsyncLimit=50\\ndataDir=%s\\nclientPort=%s\\n"
+    "clientPortAddress=127.0.0.%s\\nadmin.enableServer=false\\n' \"$here/$n\" \"$6\" $n"
+    " >\"$here/$n/zoo.cfg\"\n"
+    "        for m in 1 2 3; do echo \"server.$m=127.0.0.$m:$7:$8\"; done >>\"$here/$n/zoo.cfg\"\n"
+    "        timeout --foreground -k 3 60 \"$2\" -XX:DumpLoadedClassList=\"$here/list.$n\" "
+    "-Xlog:disable -XX:+UseSerialGC"
+    " -XX:TieredStopAtLevel=1 -Xmx64m -Dorg.slf4j.simpleLogger.defaultLogLevel=error -cp \"$3\""
+    " \"$4\" \"$here/$n/zoo.cfg\" </dev/null &\n"
+    "        members=\"$members $!\"\n"
+    "    done\n"
     "    looks=0\n"
-    "    until [ -f \"$here/data/version-2/currentEpoch\" ] || [ $looks -gt 600 ]; do\n"
+    "    until [ -f \"$here/1/version-2/currentEpoch\" ] || [ $looks -gt 400 ]; do\n"
     "        looks=$((looks + 1)); sleep 0.05\n"
     "    done\n"
-    "    sleep 0.3\n"
-    "    kill $! 2>/dev/null || true\n"
-    "    wait $! || true\n"
+    "    printf 'create /l\\ncreate -e -s /l/n-\\nls -w /l\\ndelete /l/n-0000000000\\n' |"
+    " timeout 20 \"$2\" -Xshare:auto -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx64m -cp \"$3\""
+    " org.apache.zookeeper.ZooKeeperMain -waitforconnection -server \"127.0.0.1:$6\""
+    " >/dev/null 2>&1 || true\n"
+    "    kill $members 2>/dev/null || true\n"
+    "    wait $members || true\n"
+    "    sed '/source:/d; s/ id:.*//' \"$here\"/list.? | LC_ALL=C sort -u >\"$here/list\"\n"
+    /* Only G1 writes objects into an archive, which any collector reads. */
+    "    timeout 60 \"$2\" -Xshare:dump -XX:SharedClassListFile=\"$here/list\""
+    " -XX:SharedArchiveFile=\"$here/new.jsa\" -Xlog:disable -XX:+UseG1GC -Xmx128m -cp \"$3\""
+    " >/dev/null 2>&1 || true\n"
     "    { cp \"$here/new.jsa\" \"$archive.$$\" && mv \"$archive.$$\" \"$archive\"; } 2>/dev/null "
     "||"
     " rm -f \"$archive.$$\"\n"
@@ -179,7 +194,8 @@ static struct result zookeeper_prepare(struct server_process *process, struct te
 static void zookeeper_words(const struct server_process *process, struct server_words *words)
 {
     static const char *const machine[] = {
-        "-XX:TieredStopAtLevel=1", /* it starts sooner, and is never asked for much */
+        "-XX:TieredStopAtLevel=1",       /* it starts sooner, and is never asked for much */
+        "-XX:CompileThresholdScaling=5", /* and compiling took a third of what it computed */
         "-XX:+UseSerialGC",
         "-XX:-UsePerfData", /* a file in /tmp */
         "-Xlog:disable",
