@@ -145,27 +145,6 @@ static void loss_end(struct loss_notice *loss, const struct ledger *ledger,
     }
 }
 
-/* For how long a majority of a claim's keys was to stay yet; 0 where there is none. */
-static int64_t keys_stay_ns(const struct ledger *ledger, const struct ledger_claim *claim)
-{
-    int64_t left_ns[HISTORY_NODES_MAX];
-    int32_t count = 0;
-    for (int32_t node = 0; node < ledger->node_count; node++) {
-        const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
-        bool its = key->present && ledger_key_claim(ledger, key) == claim;
-        if (!its || key->until_ns <= ledger->now_ns) {
-            continue;
-        }
-        int32_t at = count++; /* the longest first */
-        for (; at > 0 && left_ns[at - 1] < key->until_ns - ledger->now_ns; at--) {
-            left_ns[at] = left_ns[at - 1];
-        }
-        left_ns[at] = key->until_ns - ledger->now_ns;
-    }
-    ASSERT(count <= ledger->node_count);
-    return ledger->node_count > 0 && count >= ledger->quorum ? left_ns[ledger->quorum - 1] : 0;
-}
-
 /* A late notice of a lease before it says nothing of this one. */
 static bool told_of(const struct ledger_claim *claim, const struct history_event *event)
 {
@@ -184,7 +163,7 @@ static void loss_told(struct loss_notice *loss, const struct ledger *ledger,
         ledger_any_fault(ledger, claim->asked_ns)) {
         return;
     }
-    int64_t stay_ns = keys_stay_ns(ledger, claim);
+    int64_t stay_ns = ledger_stay_ns(ledger, claim);
     if (stay_ns == 0 || stay_ns < ledger->ttl_ns / 2) {
         return;
     }

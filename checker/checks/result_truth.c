@@ -19,6 +19,15 @@ enum truth_reason {
                                      number[0]: how many */
     EXTENDED_BUT_GONE,            /* its keys were gone when it was asked, and nothing else promises
                                      an end; number[0]: that were there meanwhile */
+    EXTENDED_BUT_NOT_PROLONGED,   /* number[0]: nodes that gave a key more time meanwhile */
+    NOT_EXTENDED_BUT_HELD,        /* its keys were there, and were to stay for number[0] */
+};
+
+/* Of what an extension's answer is held against, as parts of a ttl. */
+enum {
+    TRUTH_OFF_PARTS = 100,  /* a key that is to go by so much sooner lasts for a whole ttl */
+    TRUTH_QUICK_PARTS = 50, /* no node was waited for in vain if it was answered so soon */
+    TRUTH_STAY_PARTS = 2,   /* a lease that runs on for so long could be extended */
 };
 
 struct result_truth {
@@ -126,25 +135,75 @@ static bool truth_had(const struct ledger *ledger, const struct ledger_claim *cl
            ledger_ends(last)[node].index > asked_index;
 }
 
+/* Whether this node gave a key more time since the extension was asked, or had no need to; where a
+ * fault touched it meanwhile, what it told may not be all that it did. */
+static bool truth_gave(const struct ledger *ledger, const struct ledger_claim *claim, int32_t node)
+{
+    const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
+    const struct ledger_process *process = ledger_process(ledger, claim->process);
+    int64_t until_ns = process->open_ns + ledger->ttl_ns - ledger->ttl_ns / TRUTH_OFF_PARTS;
+    bool lasts = key->present && (key->endless || key->until_ns >= until_ns);
+    return key->kept_index > process->open_index || lasts ||
+           ledger_touched(ledger, claim->process, node, process->open_ns, 0);
+}
+
+/* How many nodes are such. */
+static int32_t truth_count(const struct ledger *ledger, const struct ledger_claim *claim,
+                           bool (*is)(const struct ledger *, const struct ledger_claim *, int32_t))
+{
+    int32_t count = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        count += is(ledger, claim, node) ? 1 : 0;
+    }
+    return count;
+}
+
 /* Where an end is promised, `validity` holds that against the keys; where none is, ok says that
- * there was something to extend. Threads that are one owner have one key together. */
+ * there was something to extend. In both cases it says that this was done, but of a lock that
+ * renews, which may leave it to that. Threads that are one owner have one key together. */
 static void truth_prolonged(struct result_truth *truth, const struct ledger *ledger,
                             const struct ledger_claim *claim)
 {
     bool shared = ledger->ownership == OWNERSHIP_PROCESS && ledger->threads > 1;
-    if (ledger->promises || shared || claim->over != OVER_NOT ||
-        ledger_bits(claim->set) < ledger->quorum) {
+    bool renews = ledger_declares(ledger, DECLARES_RENEW);
+    if (shared || claim->over != OVER_NOT || ledger_bits(claim->set) < ledger->quorum) {
         return;
     }
-    int32_t had = 0;
-    for (int32_t node = 0; node < ledger->node_count; node++) {
-        had += truth_had(ledger, claim, node) ? 1 : 0;
-    }
-    if (had < ledger->quorum) {
-        struct finding finding = {
-            .reason = EXTENDED_BUT_GONE, .blamed = blamed_library(), .number = {had, 0}};
+    int32_t had = truth_count(ledger, claim, truth_had);
+    int32_t gave = truth_count(ledger, claim, truth_gave);
+    bool gone = !ledger->promises && had < ledger->quorum;
+    bool idle = ledger->declared && !renews && ledger->ttl_ns > 0 && gave < ledger->quorum;
+    if (gone || idle) {
+        struct finding finding = {.reason = gone ? EXTENDED_BUT_GONE : EXTENDED_BUT_NOT_PROLONGED,
+                                  .blamed = blamed_library(),
+                                  .number = {gone ? had : gave, 0}};
         truth_violated(truth, ledger, claim, &finding);
     }
+}
+
+/* Nothing was in the way of the first extension of what is held for long yet, and it was not waited
+ * for: an answer that came so soon was no node's silence, whoever stood still. */
+static void truth_not_extended(struct result_truth *truth, const struct ledger *ledger,
+                               const struct ledger_claim *claim)
+{
+    const struct ledger_process *process = ledger_process(ledger, claim->process);
+    bool shared = ledger->ownership == OWNERSHIP_PROCESS && ledger->threads > 1;
+    int64_t stay_ns = ledger_stay_ns(ledger, claim);
+    int64_t enough_ns = ledger->ttl_ns / TRUTH_STAY_PARTS;
+    if (shared || claim->over != OVER_NOT || ledger_declares(ledger, DECLARES_REENTRANT) ||
+        claim->asked_ns != claim->acquire_ns ||
+        ledger->now_ns - process->open_ns >= ledger->ttl_ns / TRUTH_QUICK_PARTS ||
+        stay_ns < enough_ns || ledger_lease_end_ns(claim) - ledger->now_ns < enough_ns) {
+        return;
+    }
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        if (ledger_touched(ledger, claim->process, node, claim->acquire_ns, 0)) {
+            return;
+        }
+    }
+    struct finding finding = {
+        .reason = NOT_EXTENDED_BUT_HELD, .blamed = blamed_library(), .number = {stay_ns, 0}};
+    truth_violated(truth, ledger, claim, &finding);
 }
 
 /* A key that was gone is no key that was extended: another may have held the lock in between. */
@@ -226,7 +285,8 @@ static void truth_operation(struct result_truth *truth, const struct ledger *led
 {
     bool grants = event->f == HISTORY_ACQUIRE && event->type == HISTORY_OK;
     bool releases = event->f == HISTORY_RELEASE && event->type != HISTORY_INVOKE;
-    bool extends = event->f == HISTORY_EXTEND && event->type == HISTORY_OK;
+    bool refused = event->type == HISTORY_FAIL && ledger_declares(ledger, DECLARES_EXTEND);
+    bool extends = event->f == HISTORY_EXTEND && (event->type == HISTORY_OK || refused);
     if (!grants && !releases && !extends) {
         return;
     }
@@ -242,6 +302,8 @@ static void truth_operation(struct result_truth *truth, const struct ledger *led
         }
     } else if (grants) {
         truth_granted(truth, ledger, claim);
+    } else if (extends && refused) {
+        truth_not_extended(truth, ledger, claim);
     } else if (extends) {
         truth_extended(truth, ledger, claim);
         truth_prolonged(truth, ledger, claim);
@@ -309,6 +371,52 @@ static const char *keepers(const struct telling *telling)
     return header->node_count == 1 ? "the node" : "the cluster";
 }
 
+/* What stands before the resource, and around a number behind it. */
+struct truth_words {
+    const char *before;
+    const char *behind;
+    const char *rest;
+};
+
+static const struct truth_words truth_numbers[] = {
+    [RELEASED_BUT_KEPT] = {"'s release of ", " said done, but ", " nodes still have its key"},
+    [NOT_RELEASED_BUT_HELD] = {"'s release of ", " said that nothing was held, but ",
+                               " nodes have its key"},
+    [UNKNOWN_BUT_ANSWERED] = {"'s release of ", " was left unknown, but all ",
+                              " nodes had carried it out"},
+    [RELEASED_BUT_NOT_HELD] = {"'s release of ", " said done, but ",
+                               " nodes had no key of it to delete"},
+    [FREED_WHILE_HELD] = {" gave ", " back once, which it held several times, and ",
+                          " nodes deleted its key"},
+    [EXTENDED_BUT_GONE] = {"'s extension of ", " said done, but from when it was asked only ",
+                           " keys that make a majority were there"},
+    [EXTENDED_BUT_NOT_PROLONGED] = {"'s extension of ", " said done, but only ",
+                                    " nodes that make a majority gave its key more time"},
+    [EXTENDED_BUT_REMADE] = {" was told that its lease of ", " goes on, but only ",
+                             " keys that make a majority had stayed; the others were gone and set "
+                             "anew"},
+};
+
+/* "2 of the 3 ", where it is so many of a majority. */
+static void say_truth_number(const struct telling *telling, const struct truth_words *words)
+{
+    uint8_t reason = telling->result->reason;
+    const int64_t *number = telling->result->number;
+    bool of = reason == EXTENDED_BUT_GONE || reason == EXTENDED_BUT_NOT_PROLONGED ||
+              reason == EXTENDED_BUT_REMADE;
+    text_add(telling->text, "%s", words->before);
+    put_resource(telling, telling_operation(telling)->resource);
+    if (reason == EXTENDED_BUT_REMADE && number[1] == 1) {
+        text_add(telling->text, " goes on, but its key was gone and set anew");
+        return;
+    }
+    text_add(telling->text, "%s%" PRId64, words->behind, number[0]);
+    if (of) {
+        text_add(telling->text, " of the %" PRId64, number[1]);
+    }
+    text_add(telling->text, "%s", words->rest);
+}
+
 static void say_truth(const struct telling *telling)
 {
     struct text *text = telling->text;
@@ -322,96 +430,45 @@ static void say_truth(const struct telling *telling)
         text_add(text, " with ");
         put_quorum(text, number[0], number[1]);
         return;
-    case RELEASED_BUT_KEPT:
-        text_add(text, "'s release of ");
-        put_resource(telling, event->resource);
-        text_add(text, " said done, but %" PRId64 " nodes still have its key", number[0]);
-        return;
-    case NOT_RELEASED_BUT_HELD:
-        text_add(text, "'s release of ");
-        put_resource(telling, event->resource);
-        text_add(text, " said that nothing was held, but %" PRId64 " nodes have its key",
-                 number[0]);
-        return;
-    case UNKNOWN_BUT_ANSWERED:
-        text_add(text, "'s release of ");
-        put_resource(telling, event->resource);
-        text_add(text, " was left unknown, but all %" PRId64 " nodes had carried it out",
-                 number[0]);
-        return;
-    case RELEASED_BUT_NOT_HELD:
-        text_add(text, "'s release of ");
-        put_resource(telling, event->resource);
-        text_add(text, " said done, but %" PRId64 " nodes had no key of it to delete", number[0]);
-        return;
-    case FREED_WHILE_HELD:
-        text_add(text, " gave ");
-        put_resource(telling, event->resource);
+    case NOT_EXTENDED_BUT_HELD:
+    case REFUSED_BUT_KEPT:
         text_add(text,
-                 " back once, which it held several times, and %" PRId64 " nodes deleted its key",
-                 number[0]);
-        return;
-    case EXTENDED_BUT_REMADE:
-        text_add(text, " was told that its lease of ");
-        put_resource(telling, event->resource);
-        if (number[1] == 1) {
-            text_add(text, " goes on, but its key was gone and set anew");
-            return;
-        }
-        text_add(text,
-                 " goes on, but only %" PRId64 " of the %" PRId64
-                 " keys that make a majority had stayed; the others were gone and set anew",
-                 number[0], number[1]);
-        return;
-    case EXTENDED_BUT_GONE:
-        text_add(text, "'s extension of ");
-        put_resource(telling, event->resource);
-        text_add(text,
-                 " said done, but from when it was asked only %" PRId64 " of the %" PRId64
-                 " keys that make a majority were there",
-                 number[0], number[1]);
-        return;
-    default:
-        text_add(text, " was refused ");
+                 event->f == HISTORY_EXTEND ? " was refused more time for " : " was refused ");
         put_resource(telling, event->resource);
         text_add(text, ", but %s kept its key for another ", keepers(telling));
         put_length(text, number[0]);
+        return;
+    default:
+        say_truth_number(telling, &truth_numbers[telling->result->reason]);
         return;
     }
 }
 
 static void effect_truth(const struct telling *telling)
 {
-    static const char *const before[] = {
-        [GRANTED_WITHOUT_MAJORITY] = " was granted ",
-        [RELEASED_BUT_KEPT] = " released ",
-        [NOT_RELEASED_BUT_HELD] = " was told that ",
-        [REFUSED_BUT_KEPT] = " was refused ",
-        [EXTENDED_BUT_REMADE] = " was told that its lease of ",
-        [UNKNOWN_BUT_ANSWERED] = " was told nothing of its release of ",
-        [RELEASED_BUT_NOT_HELD] = " released ",
-        [FREED_WHILE_HELD] = " gave one of several back of ",
-        [EXTENDED_BUT_GONE] = " extended ",
-    };
-    static const char *const behind[] = {
-        [GRANTED_WITHOUT_MAJORITY] = " without ",
-        [RELEASED_BUT_KEPT] = ", but its keys stayed",
-        [NOT_RELEASED_BUT_HELD] = " is not held, but its keys stayed",
-        [REFUSED_BUT_KEPT] = " kept its key",
-        [EXTENDED_BUT_REMADE] = " goes on, but its keys were gone",
-        [UNKNOWN_BUT_ANSWERED] = ", but all nodes had carried it out",
-        [RELEASED_BUT_NOT_HELD] = " had no key of it",
-        [FREED_WHILE_HELD] = ", and its keys were deleted",
-        [EXTENDED_BUT_GONE] = ", but its keys were gone",
+    static const char *const words[][2] = {
+        [GRANTED_WITHOUT_MAJORITY] = {" was granted ", " without "},
+        [RELEASED_BUT_KEPT] = {" released ", ", but its keys stayed"},
+        [NOT_RELEASED_BUT_HELD] = {" was told that ", " is not held, but its keys stayed"},
+        [REFUSED_BUT_KEPT] = {" was refused ", " kept its key"},
+        [EXTENDED_BUT_REMADE] = {" was told that its lease of ",
+                                 " goes on, but its keys were gone"},
+        [UNKNOWN_BUT_ANSWERED] = {" was told nothing of its release of ",
+                                  ", but all nodes had carried it out"},
+        [RELEASED_BUT_NOT_HELD] = {" released ", " had no key of it"},
+        [FREED_WHILE_HELD] = {" gave one of several back of ", ", and its keys were deleted"},
+        [EXTENDED_BUT_GONE] = {" extended ", ", but its keys were gone"},
+        [EXTENDED_BUT_NOT_PROLONGED] = {" extended ", ", but its keys were given no more time"},
+        [NOT_EXTENDED_BUT_HELD] = {" was told that ", " cannot be extended, but its keys stayed"},
     };
     uint8_t reason = telling->result->reason;
     put_client(telling, telling_operation(telling)->process);
-    text_add(telling->text, "%s", before[reason]);
+    text_add(telling->text, "%s", words[reason][0]);
     put_resource(telling, telling->resource);
     if (reason == REFUSED_BUT_KEPT || reason == RELEASED_BUT_NOT_HELD) {
         text_add(telling->text, ", but %s", keepers(telling));
     }
-    text_add(telling->text, "%s", behind[reason]);
+    text_add(telling->text, "%s", words[reason][1]);
     if (reason == GRANTED_WITHOUT_MAJORITY) {
         bool one = history_stores(telling->history->header) == 1;
         text_add(telling->text, one ? "a key" : "a majority of keys");
@@ -438,5 +495,6 @@ const struct check check_result_truth = {
     .weight = 4,
     .explains = 1 << GRANTED_WITHOUT_MAJORITY | 1 << RELEASED_BUT_KEPT |
                 1 << NOT_RELEASED_BUT_HELD | 1 << REFUSED_BUT_KEPT | 1 << EXTENDED_BUT_REMADE |
-                1 << UNKNOWN_BUT_ANSWERED | 1 << RELEASED_BUT_NOT_HELD | 1 << FREED_WHILE_HELD,
+                1 << UNKNOWN_BUT_ANSWERED | 1 << RELEASED_BUT_NOT_HELD | 1 << FREED_WHILE_HELD |
+                1 << EXTENDED_BUT_NOT_PROLONGED | 1 << NOT_EXTENDED_BUT_HELD,
 };

@@ -361,6 +361,9 @@ int64_t ledger_late_until(const struct ledger *ledger, const struct history_even
  * whom the last event granted the resource kept nobody waiting. */
 bool ledger_blocked(const struct ledger *ledger, uint32_t resource);
 
+/* For how long a majority of a claim's keys is to stay yet; 0 where there is none. */
+int64_t ledger_stay_ns(const struct ledger *ledger, const struct ledger_claim *claim);
+
 /* Who has asked for a resource longest, and still does; HISTORY_NOBODY if nobody does. */
 int32_t ledger_asker(const struct ledger *ledger, uint32_t resource);
 

@@ -299,6 +299,26 @@ bool ledger_blocked(const struct ledger *ledger, uint32_t resource)
     return ledger->node_count > 0 && ledger->node_count - endless < ledger->quorum;
 }
 
+int64_t ledger_stay_ns(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    int64_t left_ns[HISTORY_NODES_MAX];
+    int32_t count = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
+        bool its = key->present && ledger_key_claim(ledger, key) == claim;
+        if (!its || key->until_ns <= ledger->now_ns) {
+            continue;
+        }
+        int32_t at = count++; /* the longest first */
+        for (; at > 0 && left_ns[at - 1] < key->until_ns - ledger->now_ns; at--) {
+            left_ns[at] = left_ns[at - 1];
+        }
+        left_ns[at] = key->until_ns - ledger->now_ns;
+    }
+    ASSERT(count <= ledger->node_count);
+    return ledger->node_count > 0 && count >= ledger->quorum ? left_ns[ledger->quorum - 1] : 0;
+}
+
 bool ledger_undecided(const struct ledger *ledger, uint32_t resource)
 {
     ASSERT(resource < ledger->resource_count);

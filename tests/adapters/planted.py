@@ -163,6 +163,8 @@ class Redlock:
             return {"type": "fail", "error": "not held"}
         if bug("lie-extended"):
             return self.extended(lease, ttl * 0.98)
+        if bug("lie-not-extended"):
+            return {"type": "fail", "error": "a majority of the keys is gone"}
         if self.now() >= lease.until and not bug("extend-after-the-end"):
             return {"type": "fail", "error": "the lease is over"}
         start = self.now("extend")
@@ -170,6 +172,7 @@ class Redlock:
         self.wait(requests, "hang-extend")
         yes = count(requests, lambda r: r.reply in (1, "OK")) + self.memory.stale_extensions(requests)
         no = count(requests, lambda r: r.reply == 0)
+        yes += no if bug("extend-counts-zeros") else 0
         if bug("error-extends"):
             yes += count(requests, lambda r: isinstance(r.reply, Refusal))
         if bug("extend-not-looked-at-again") or bug("extend-after-the-end"):
@@ -350,7 +353,7 @@ class Redlock:
         return node.send("SET", lease.key, lease.value, "NX", "PX", lease.ttl)
 
     def ask_extension(self, node, lease, ttl):
-        key = lease.resource if bug("key-other-for-extend") else lease.key
+        key = lease.resource if bug("key-other-for-extend") or bug("extend-counts-zeros") else lease.key
         if bug("extend-any-owner"):
             return node.send("PEXPIRE", key, ttl)
         if bug("extend-overwrites"):

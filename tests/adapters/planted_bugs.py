@@ -43,6 +43,7 @@ BUGS = {
     "clock-of-whole-seconds": ("Time is counted in whole seconds.", "many-slow-replies", "validity"),
     "clock-of-the-loop": ("The time is the one at which the loop began to wait.", "many-slow-replies", "validity"),
     # ---- extension
+    "extend-counts-zeros": ("An extension names another key, and each 0 counts as an extension.", "many-extend-in-between", "result_truth"),
     "extend-any-owner": ("An extension does not compare the value.", "many-extend-anothers", "ownership"),
     "extend-overwrites": ("An extension sets the key anew, whoever has it.", "many-extend-anothers", "ownership"),
     "extend-creates": ("An extension sets keys that are gone.", "many-extend-evicted", "result_truth"),
@@ -127,6 +128,7 @@ BUGS = {
     "lie-grant-at-last": ("The last attempt says granted, whatever came.", "many-cleaned-up", "result_truth"),
     "lie-fail-though-granted": ("A grant is told as a refusal, and its keys stay.", "many-crowd", "result_truth"),
     "lie-extended": ("An extension says ok and sends nothing.", "many-extend", "validity"),
+    "lie-not-extended": ("An extension says that the lease is lost, and asks nobody.", "many-extend", "result_truth"),
     "lie-refuse-after-first": ("After its first grant a client refuses everything without asking.", "many-alone", "fault_tolerance"),
 }
 

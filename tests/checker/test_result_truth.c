@@ -391,6 +391,10 @@ Test(result_truth, release_behind_an_acquire_that_was_not_heard_of_is_not_judged
     ENDED(ms, 1, "expired", "a", "ttl")                                                            \
     ENDED(ms, 2, "expired", "a", "ttl") ENDED(ms, 3, "expired", "a", "ttl")
 
+#define MORE(ms, n)                                                                                \
+    ON(ms, n, "extended") ",'process':1,'value':'a','owner':'a','until':1300000000}\n"
+#define MORE3(ms) MORE(ms, 1) MORE(ms, 2) MORE(ms, 3)
+
 Test(result_truth, extension_done_of_keys_that_were_gone_when_it_was_asked_fails)
 {
     static const char gone[] = REENTRANT ASK(1, 1) SET3(1, 1, "a", 901) GRANT_OPEN(2, 1, "a")
@@ -410,10 +414,65 @@ Test(result_truth, extension_done_of_keys_that_were_there_at_some_moment_of_it_p
 {
     assert_verdict(judge_lines("result_truth",
                                REENTRANT ASK(1, 1) SET3(1, 1, "a", 901) GRANT_OPEN(2, 1, "a")
-                                   EXTEND(900, 1) GONE3(901) EXTENDED_OPEN(960, 1)),
+                                   EXTEND(900, 1) MORE3(900) GONE3(901) EXTENDED_OPEN(960, 1)),
                    VERDICT_PASS);
-    assert_verdict(judge_lines("result_truth", REENTRANT ASK(1, 1) SET3(1, 1, "a", 901) GRANT_OPEN(
-                                                   2, 1, "a") EXTEND(500, 1) EXTENDED_OPEN(510, 1)),
+}
+
+/* A lock that says of itself that it extends. */
+#define EXTENDS             LISTENED ",'declared':true,'declares':['validity','extend']}\n"
+#define HELD_3              ASK(1, 1) SET3(1, 1, "a", 1001) GRANT(2, 1, "a", 990)
+#define NOT_EXTENDED(ms, p) OP(ms, p, "fail", "extend") ",'cause':'not-holding'}\n"
+
+Test(result_truth, extension_done_where_too_few_nodes_gave_a_key_more_time_fails)
+{
+    static const char none[] = EXTENDS HELD_3 EXTEND(300, 1) EXTENDED(303, 1, 1290);
+    assert_fails(judge_lines("result_truth", none), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("result_truth", none),
+                     "result_truth: client 1's extension of r0 said done, but only 0 of the 3 "
+                     "nodes that make a majority gave its key more time");
+}
+
+/* It was done; there was no need; a node that a fault struck may not have told. */
+Test(result_truth, extension_done_where_a_majority_gave_a_key_more_time_passes)
+{
+    assert_verdict(judge_lines("result_truth", EXTENDS HELD_3 EXTEND(300, 1) MORE(301, 1) MORE(
+                                                   301, 2) MORE(301, 3) EXTENDED(303, 1, 1290)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", EXTENDS HELD_3 EXTEND(3, 1) EXTENDED(5, 1, 990)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth",
+                               EXTENDS HELD_3 EXTEND(300, 1) MORE(301, 1) MORE(301, 2)
+                                   FAULT_OF_NODE(302, 1, "crash", "start", 3)
+                                       EXTENDED(303, 1, 1290)),
+                   VERDICT_PASS);
+}
+
+Test(result_truth, extension_refused_of_what_is_held_for_long_yet_fails)
+{
+    static const char refused[] = EXTENDS HELD_3 EXTEND(300, 1) NOT_EXTENDED(303, 1);
+    assert_fails(judge_lines("result_truth", refused), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("result_truth", refused),
+                     "result_truth: client 1 was refused more time for r0, but a majority of nodes "
+                     "kept its key for another 698 ms");
+}
+
+/* Little was left; it took long; it was told lost; one was done before; a fault was there. */
+Test(result_truth, extension_refused_for_a_reason_passes)
+{
+    assert_verdict(judge_lines("result_truth", EXTENDS HELD_3 EXTEND(600, 1) NOT_EXTENDED(603, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", EXTENDS HELD_3 EXTEND(300, 1) NOT_EXTENDED(350, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth",
+                               EXTENDS HELD_3 EXTEND(300, 1) LOST(301, 1) NOT_EXTENDED(303, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth",
+                               EXTENDS HELD_3 EXTEND(300, 1) MORE3(301) EXTENDED(303, 1, 1290)
+                                   EXTEND(400, 1) NOT_EXTENDED(403, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth",
+                               EXTENDS HELD_3 FAULT_OF_NODE(200, 3, "latency", "start", 1)
+                                   EXTEND(300, 1) NOT_EXTENDED(303, 1)),
                    VERDICT_PASS);
 }
 

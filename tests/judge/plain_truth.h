@@ -2,7 +2,7 @@
 #ifndef TESTS_JUDGE_PLAIN_TRUTH_H
 #define TESTS_JUDGE_PLAIN_TRUTH_H
 
-#include "tests/judge/plain_keys.h"
+#include "tests/judge/plain_notice.h"
 
 /* Had a client a key of this resource on this node at any moment from event `from` to `to`? */
 static inline bool plain_had(const struct plain_history *h, size_t from, size_t to, int32_t node,
@@ -34,6 +34,99 @@ static inline bool plain_extended_gone(const struct plain_history *h, size_t ext
     return had < majority;
 }
 
+/* Did this node give a key of the resource more time between two events? */
+static inline bool plain_gave_time(const struct plain_history *h, size_t from, size_t to,
+                                   int32_t node, uint32_t resource)
+{
+    for (size_t i = from + 1; i <= to; i++) {
+        const struct history_event *e = &h->events[i];
+        if ((plain_key(e, HISTORY_KEY_SET) || plain_key(e, HISTORY_KEY_EXTENDED)) &&
+            e->node == node && e->resource == resource) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "A key that was to stay for a ttl, less 1 %, from then on, or has no end": of anybody. */
+static inline bool plain_lasts(const struct plain_history *h, size_t asked, size_t last,
+                               int32_t node, uint32_t resource)
+{
+    int64_t ttl_ns = h->header->ttl_ns;
+    int64_t until_ns = -1;
+    bool endless = false;
+    for (size_t i = 0; i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind != HISTORY_NODE || e->node != node || e->resource != resource) {
+            continue;
+        }
+        bool known = (e->flags & HISTORY_HAS_UNTIL) != 0;
+        if (plain_key(e, HISTORY_KEY_SET)) {
+            endless = !known || e->until_ns == TIME_NEVER;
+        }
+        endless = endless && !plain_key(e, HISTORY_KEY_EXTENDED);
+        if (plain_key(e, HISTORY_KEY_SET) || plain_key(e, HISTORY_KEY_EXTENDED) ||
+            plain_key(e, HISTORY_KEY_BACK)) {
+            until_ns = known ? e->until_ns : 0;
+        }
+    }
+    return plain_holds(h, last, node, resource).there &&
+           (endless || until_ns >= h->events[asked].time_ns + ttl_ns - ttl_ns / 100);
+}
+
+/* "An extension ok [...] although from when it was asked to its answer less than a majority of
+ * nodes gave a key more time." */
+static inline bool plain_extended_idly(const struct plain_history *h, size_t extended)
+{
+    size_t grant = plain_grant_of(h, extended);
+    size_t asked = plain_invoke_of(h, extended);
+    int majority = h->header->node_count / 2 + 1;
+    if (!h->header->declared || plain_declares(h, DECLARES_RENEW) || h->header->ttl_ns == 0 ||
+        grant == h->count || plain_grant_end(h, grant) < extended ||
+        plain_sets(h, 0, extended, &h->events[grant]) < majority) {
+        return false;
+    }
+    int gave = 0;
+    for (int32_t node = 0; node < h->header->node_count; node++) {
+        gave += plain_gave_time(h, asked, extended, node, h->events[grant].resource) ||
+                        plain_lasts(h, asked, extended, node, h->events[grant].resource) ||
+                        plain_excused(h, h->events[grant].process, node, asked, extended)
+                    ? 1
+                    : 0;
+    }
+    return gave < majority;
+}
+
+/* "An extension fail, [...] answered within a fiftieth of a ttl, although its promise and the keys
+ * of a majority were to stay for half a ttl or more, and no fault touched its client or a node." */
+static inline bool plain_not_extended_untrue(const struct plain_history *h, size_t refused)
+{
+    size_t grant = plain_grant_of(h, refused);
+    size_t asked = plain_invoke_of(h, refused);
+    int64_t now_ns = h->events[refused].time_ns;
+    int64_t ttl_ns = h->header->ttl_ns;
+    if (!plain_declares(h, DECLARES_EXTEND) || plain_declares(h, DECLARES_REENTRANT) ||
+        grant == h->count || plain_grant_end(h, grant) < refused ||
+        now_ns - h->events[asked].time_ns >= ttl_ns / 50 ||
+        plain_promised_ns(h, grant, refused) - now_ns < ttl_ns / 2 ||
+        plain_to_stay(h, grant, refused) <= h->header->node_count / 2) {
+        return false;
+    }
+    for (size_t i = grant; i < refused; i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_is(e, HISTORY_EXTEND, HISTORY_OK) && e->process == h->events[grant].process &&
+            e->resource == h->events[grant].resource) {
+            return false;
+        }
+    }
+    for (int32_t node = 0; node < h->header->node_count; node++) {
+        if (plain_excused(h, h->events[grant].process, node, plain_invoke_of(h, grant), refused)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static inline bool plain_untrue(const struct plain_history *h, size_t i)
 {
     const struct history_event *e = &h->events[i];
@@ -58,8 +151,11 @@ static inline bool plain_untrue(const struct plain_history *h, size_t i)
     if (plain_is(e, HISTORY_ACQUIRE, HISTORY_FAIL)) {
         return plain_kept_to_its_ttl(h, i);
     }
+    if (plain_is(e, HISTORY_EXTEND, HISTORY_FAIL)) {
+        return plain_not_extended_untrue(h, i);
+    }
     return plain_is(e, HISTORY_EXTEND, HISTORY_OK) &&
-           (plain_set_anew(h, i) || plain_extended_gone(h, i));
+           (plain_set_anew(h, i) || plain_extended_gone(h, i) || plain_extended_idly(h, i));
 }
 
 /* `result_truth`: did the lock's answer contradict its effect? */

@@ -190,8 +190,8 @@ static struct judge *judge_whole(const struct plain_history *h, uint64_t checks)
     return judge;
 }
 
-/* The same of a lock that says of itself what it does: `answer_consistency` takes it at its word.
- */
+/* The same of a lock that says of itself what it does: `answer_consistency` and `result_truth` take
+ * it at its word. */
 static void compare_declared(struct random_stream *stream, const struct plain_history *h,
                              uint64_t seed)
 {
@@ -215,7 +215,11 @@ static void compare_declared(struct random_stream *stream, const struct plain_hi
         unclears += unclear ? 1 : 0;
     }
     for (size_t k = 0; k < SECONDS; k++) {
-        if (seconds[k].judge == plain_answer_consistency) {
+        bool truth = seconds[k].judge == plain_result_truth;
+        header.declares &= (uint16_t) ~(1u << DECLARES_EXTEND); /* what none of several did, the
+                                                                   second judge does not count */
+        header.declares |= (uint16_t)(truth ? random_below(stream, 2) << DECLARES_EXTEND : 0);
+        if (seconds[k].judge == plain_answer_consistency || truth) {
             uint64_t alone = UINT64_C(1) << check_index(seconds[k].check);
             compare_one(k, judge_whole(&declared, alone), &declared, seed);
         }
