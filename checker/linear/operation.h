@@ -57,7 +57,7 @@ struct operation {
     uint32_t identity; /* 1, 2, ...: who owns what it takes; 0 where it has none */
     uint32_t name;     /* the same, and never renumbered */
     uint8_t kind;      /* enum operation_kind */
-    bool orphan;       /* a release that came before all that its identity is known to have asked */
+    bool nameless;     /* an acquire of unknown outcome that never told whose it was */
 };
 
 static inline bool operation_is_unknown(const struct operation *operation)

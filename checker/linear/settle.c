@@ -8,18 +8,6 @@
 
 #include <string.h>
 
-static enum whole_verdict judge(struct whole *whole, struct linear_result *result)
-{
-    bool searched = false;
-    enum whole_verdict verdict = whole_judge(whole, &searched);
-    result->frontier_count += searched ? 1 : 0;
-    result->fast_count += searched ? 0 : 1;
-    if (whole->frontier_peak > result->frontier_peak) {
-        result->frontier_peak = whole->frontier_peak;
-    }
-    return verdict;
-}
-
 static bool order_ready(struct linear *linear, size_t count)
 {
     if (!linear->options.order) {
@@ -172,6 +160,45 @@ static bool ends_ready(const struct linear *linear, struct operation *operations
     return ready && *count < UINT32_MAX;
 }
 
+static enum whole_verdict judge(struct linear *linear, struct whole *whole, struct arena *arena,
+                                bool *searched)
+{
+    bool ready = order_ready(linear, whole->count);
+    if (linear->options.order && ready) {
+        whole->order = arena_take(arena, (whole->count + 1) * sizeof *whole->order);
+        ready = whole->order != NULL;
+    }
+    if (!ready) {
+        whole->limit = LINEAR_LIMIT_BYTES;
+        return WHOLE_UNKNOWN;
+    }
+    enum whole_verdict verdict = whole_judge(whole, searched);
+    if (whole->frontier_peak > linear->result.frontier_peak) {
+        linear->result.frontier_peak = whole->frontier_peak;
+    }
+    return verdict;
+}
+
+/* An acquire that named nobody is its process's, or else anybody's. */
+static enum whole_verdict judge_named(struct linear *linear, struct whole *whole,
+                                      struct arena *arena)
+{
+    bool searched = false, again = false;
+    enum whole_verdict verdict = judge(linear, whole, arena, &searched);
+    struct whole adopted = {.options = whole->options, .count = whole->count};
+    if (verdict == WHOLE_ILLEGAL) {
+        adopted.operations =
+            log_adopt(&linear->log, whole->operations, &adopted.count, linear->reentrant, arena);
+    }
+    if (adopted.operations != NULL) {
+        verdict = judge(linear, &adopted, arena, &again);
+        *whole = adopted;
+    }
+    linear->result.frontier_count += searched || again ? 1 : 0;
+    linear->result.fast_count += searched || again ? 0 : 1;
+    return verdict;
+}
+
 static void judge_resource(struct linear *linear, size_t begin, size_t end)
 {
     struct operation *operations = &linear->log.operations[begin];
@@ -181,14 +208,12 @@ static void judge_resource(struct linear *linear, size_t begin, size_t end)
     if (count == 0) {
         return; /* extensions alone say nothing */
     }
-    struct whole whole = {.options = &linear->options, .operations = operations, .count = count};
+    struct whole whole = {.options = &linear->options,
+                          .operations = operations,
+                          .count = count,
+                          .limit = LINEAR_LIMIT_BYTES};
     struct arena arena = arena_empty(linear->options.bytes_max);
-    bool ready = moved && order_ready(linear, whole.count);
-    if (linear->options.order && ready) {
-        whole.order = arena_take(&arena, (whole.count + 1) * sizeof *whole.order);
-        ready = whole.order != NULL;
-    }
-    enum whole_verdict verdict = ready ? judge(&whole, &linear->result) : WHOLE_UNKNOWN;
+    enum whole_verdict verdict = moved ? judge_named(linear, &whole, &arena) : WHOLE_UNKNOWN;
     if (verdict == WHOLE_ILLEGAL) {
         ASSERT(whole.finding.reason != LINEAR_LEGAL);
         linear->keys[resource].limit = LINEAR_LIMIT_NONE;
@@ -199,14 +224,14 @@ static void judge_resource(struct linear *linear, size_t begin, size_t end)
         }
         stream_find(linear, resource, &whole.finding);
     } else if (verdict == WHOLE_UNKNOWN) {
-        linear->result.limit = ready ? whole.limit : (uint8_t)LINEAR_LIMIT_BYTES;
+        linear->result.limit = whole.limit;
         linear->keys[resource].unsettled = true;
     }
     if (verdict == WHOLE_LEGAL && whole.order_count > 0) {
         ASSERT(order_holds(&whole));
     }
     for (size_t i = 0; i < whole.order_count && verdict == WHOLE_LEGAL; i++) {
-        linear->order[linear->order_count++] = operations[whole.order[i]].invoke;
+        linear->order[linear->order_count++] = whole.operations[whole.order[i]].invoke;
     }
     arena_release(&arena);
 }

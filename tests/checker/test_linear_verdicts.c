@@ -93,6 +93,27 @@ Test(linear_verdicts, an_owner_may_be_named_by_the_end_of_an_acquire)
     EXPECT_ALL(lines, options.by_owner = true);
 }
 
+/* An acquire of unknown outcome that never told a name may be anybody's, whatever shows the holder.
+ */
+Test(linear_verdicts, an_acquire_that_named_nobody_explains_a_holder)
+{
+    static const struct line lines[] = {
+        {LINEAR_LEASE_EXACT, VERDICT_PASS, "a1:1-6:i r2.x:1-7"},
+        {LINEAR_LEASE_EXACT, VERDICT_PASS, "a1:1-6:i e2.x:1-7"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL, "a1:8-9:i e2.x:1-7"},
+        {LINEAR_LEASE_EXACT, VERDICT_FAIL, "a1:1-6:i r2.x:1-7 r2.x:8-9"},
+        {LINEAR_LEASE_REFRESHED, VERDICT_PASS, "a3:0-1:i e4.y:2-2"},
+        {LINEAR_LEASE, VERDICT_PASS, "a1@x:0-8/4 r1@x:10-11 a1@x:12-13 r1@x:15-16 a2:0-1:i"},
+        {LINEAR_OWNER, VERDICT_PASS, "a1:0-1:i o2:2-3=x r1.x:4-5:f"},
+        {LINEAR_OWNER, VERDICT_FAIL, "a1:3-4:i o2:0-2=x"},
+        {LINEAR_OWNER, VERDICT_PASS, "r1.x:2-4:i a1:6-8:i o1:13-15=* o1:16-16=-"},
+        {LINEAR_SEMAPHORE, VERDICT_PASS, "a4:0-1:i r1.x:0-1:f o3:1-2=x"},
+        {LINEAR_REENTRANT, VERDICT_PASS, "o2:0-2=* a2@x:4-9 a1:1-5:i"},
+        {LINEAR_FENCED, VERDICT_FAIL, "a1:0-1:i r1.x:2-3 r1.x:4-5"},
+    };
+    EXPECT_ALL(lines, options.ttl_ns = 10);
+}
+
 /* Of two acquires of one value the release may be of the one whose end tells it later. */
 Test(linear_verdicts, a_release_may_be_of_an_acquire_that_is_named_later)
 {

@@ -13,12 +13,6 @@ static bool identity_is_value(const struct identity *identity)
     return (identity->words[2] & 0xff) == 2;
 }
 
-/* A process stands for itself: nobody learns later that an acquire was its. */
-static bool identity_is_process(const struct identity *identity)
-{
-    return (identity->words[2] & 0xff) == 1;
-}
-
 /* Two acquires of one identity at a time: its holds cannot be told apart. */
 static void judge_clash(struct linear *linear, const struct stream_slot *slot)
 {
@@ -290,13 +284,7 @@ static bool may_be_nameless(const struct linear *linear, const struct stream_slo
     return linear->keys[slot->resource].anonymous > 0 && !identity_is_process(&slot->identity);
 }
 
-static void leave_nameless(struct linear *linear, const struct stream_slot *slot, uint32_t logged)
-{
-    stream_limit(linear, slot->resource, LINEAR_LIMIT_TIE);
-    stream_orphan(linear, logged);
-}
-
-static void release_succeeded(struct linear *linear, struct stream_slot *slot, uint32_t logged,
+static void release_succeeded(struct linear *linear, struct stream_slot *slot,
                               const struct linear_moment *moment, struct linear_finding *finding)
 {
     struct stream_key *key = &linear->keys[slot->resource];
@@ -306,7 +294,7 @@ static void release_succeeded(struct linear *linear, struct stream_slot *slot, u
         return;
     }
     if ((hold->grant != GRANT_OK || hold->released_ok) && may_be_nameless(linear, slot)) {
-        leave_nameless(linear, slot, logged);
+        stream_limit(linear, slot->resource, LINEAR_LIMIT_TIE);
         return;
     }
     bool reused = hold->grant == GRANT_NONE && slot->tainted;
@@ -331,7 +319,7 @@ static void return_release(struct linear *linear, struct stream_slot *slot,
         .invoke = slot->invoke, .called = slot->called, .returned = returned->returned};
     struct linear_finding finding = {0};
     if (returned->type == HISTORY_OK) {
-        release_succeeded(linear, slot, returned->logged, &moment, &finding);
+        release_succeeded(linear, slot, &moment, &finding);
     } else if (returned->type == HISTORY_FAIL) {
         if (!slot->inner) {
             chain_release_void(&linear->keys[slot->resource].chain, hold, &moment,
@@ -354,7 +342,7 @@ static void return_release(struct linear *linear, struct stream_slot *slot,
     /* One of unknown outcome can have ended its hold before, and this one another. */
     if (returned->type == HISTORY_OK && finding.reason != LINEAR_LEGAL &&
         before.released_unknown != POSITION_NEVER && may_be_nameless(linear, slot)) {
-        leave_nameless(linear, slot, returned->logged);
+        stream_limit(linear, slot->resource, LINEAR_LIMIT_TIE);
     }
     find(linear, slot->resource, &finding);
     hold->pending--;

@@ -302,17 +302,6 @@ static bool is_kept(const struct linear *linear, uint8_t f, uint8_t kind)
     return !says_nothing && (takes || model != LINEAR_TOKENS);
 }
 
-/* Anyone can have got what an acquire asked for of which nobody learned more. */
-static void log_nameless(struct linear *linear, const struct operation *take)
-{
-    const struct log *log = &linear->log;
-    uint32_t *first = &linear->keys[take->resource].nameless;
-    bool fits = !log->full && log->count <= UINT32_MAX;
-    if (fits && (*first == 0 || take->called < log->operations[*first - 1].called)) {
-        *first = (uint32_t)log->count;
-    }
-}
-
 static void log_return(struct linear *linear, const struct stream_slot *slot,
                        const struct stream_return *returned)
 {
@@ -339,15 +328,13 @@ static void log_return(struct linear *linear, const struct stream_slot *slot,
         .resource = slot->resource,
         .identity = log_identity(&linear->log, &slot->identity),
         .kind = kind,
+        .nameless = kind == OPERATION_MAYBE_TAKE && !slot->identified && !returned->named,
     };
     operation.name = operation.identity;
     if (linear->leased) {
         operation.told = INT64_MIN; /* never; a lease has no fence */
     }
     log_add(&linear->log, &operation);
-    if (kind == OPERATION_MAYBE_TAKE && !slot->identified && !returned->named) {
-        log_nameless(linear, &operation);
-    }
 }
 
 static void stream_return(struct linear *linear, struct stream_return *returned)
@@ -427,30 +414,6 @@ static void log_told(struct linear *linear, const struct linear_hold *hold, int6
     }
 }
 
-void stream_orphan(struct linear *linear, uint32_t logged)
-{
-    if (logged > 0 && !linear->log.full) {
-        linear->log.operations[logged - 1].orphan = true;
-    }
-}
-
-/* Each release of an acquire that is not known may be of one that named nobody. */
-static void stream_adopt(struct linear *linear)
-{
-    struct log *log = &linear->log;
-    size_t count = log->count;
-    for (size_t i = 0; i < count && !log->full; i++) {
-        struct operation orphan = log->operations[i];
-        uint32_t nameless = orphan.orphan ? linear->keys[orphan.resource].nameless : 0;
-        if (nameless == 0 || log->operations[nameless - 1].called > orphan.returned) {
-            continue;
-        }
-        struct operation take = log->operations[nameless - 1];
-        take.identity = take.name = orphan.name;
-        log_add(log, &take);
-    }
-}
-
 void stream_notice(struct linear *linear, const struct history_event *event)
 {
     struct stream_slot named = {.resource = event->resource};
@@ -487,5 +450,4 @@ void stream_end(struct linear *linear)
             stream_return(linear, &open);
         }
     }
-    stream_adopt(linear);
 }

@@ -66,7 +66,6 @@ struct stream_key {
         struct turns turns; /* mutex */
     };
     uint32_t anonymous; /* acquires under way or unknown whose value is not known */
-    uint32_t nameless;  /* the one of unknown outcome asked for first, in the log, from 1 */
     uint8_t limit;      /* enum linear_limit: why it must be judged otherwise */
     bool used;
     bool violated;
@@ -143,8 +142,6 @@ void stream_flush(struct linear *linear, int64_t now_ns);
 /* Whether a release of the same process returned at the very time of this call: an acquire that
  * names nobody may then have come before it. */
 bool stream_has_touched(const struct linear *linear, const struct stream_slot *slot);
-/* A release in the log, from 1, succeeded for an acquire that is not known, or not yet. */
-void stream_orphan(struct linear *linear, uint32_t logged);
 /* A lease's end moved, or its holder was told that it is lost. */
 void stream_notice(struct linear *linear, const struct history_event *event);
 /* What the policies make of an operation that returned: enum operation_kind. */

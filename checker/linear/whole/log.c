@@ -5,6 +5,7 @@
 #include "base/assert.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static size_t log_bytes(const struct log *log)
 {
@@ -104,7 +105,10 @@ static int compare_operations(const void *left, const void *right)
     if (a->called != b->called) {
         return a->called < b->called ? -1 : 1;
     }
-    return a->invoke < b->invoke ? -1 : a->invoke > b->invoke;
+    if (a->invoke != b->invoke) {
+        return a->invoke < b->invoke ? -1 : 1;
+    }
+    return a->name < b->name ? -1 : a->name > b->name; /* one that may be anybody's */
 }
 
 /* Without memory for it the numbers stay: they are right, only larger. */
@@ -142,4 +146,57 @@ void log_sort(struct log *log)
         qsort(log->operations, log->count, sizeof log->operations[0], compare_operations);
     }
     number_identities(log);
+}
+
+/* Its caller, or whom it names, held the lock if it took effect; where holds nest, acquires say so,
+ * too: somebody who holds already is granted it, or refused at the full depth. */
+static bool names_holder(const struct log *log, const struct operation *operation, bool nests)
+{
+    bool names =
+        operation->kind == OPERATION_FREE || operation->kind == OPERATION_MAYBE_FREE ||
+        operation->kind == OPERATION_EXTEND || operation->kind == OPERATION_MAYBE_EXTEND ||
+        operation->kind == OPERATION_SEEN_OWNER ||
+        (nests && (operation->kind == OPERATION_TAKE || operation->kind == OPERATION_BUSY));
+    return names && !identity_is_process(&log->identities[operation->name - 1]);
+}
+
+struct operation *log_adopt(const struct log *log, const struct operation *operations,
+                            size_t *count, bool nests, struct arena *arena)
+{
+    size_t nameless = 0, naming = 0;
+    for (size_t i = 0; i < *count; i++) {
+        nameless += operations[i].nameless ? 1 : 0;
+        naming += names_holder(log, &operations[i], nests) ? 1 : 0;
+    }
+    if (nameless == 0 || naming == 0) {
+        return NULL;
+    }
+    struct operation *all = arena_take(arena, (*count + naming) * sizeof *all);
+    size_t *takes = arena_take(arena, nameless * sizeof *takes);
+    uint32_t *given = arena_take(arena, (log->identity_count + (size_t)1) * sizeof *given);
+    if (all == NULL || takes == NULL || given == NULL) {
+        return NULL;
+    }
+    memset(given, 0, (log->identity_count + (size_t)1) * sizeof *given);
+    nameless = 0;
+    for (size_t i = 0; i < *count; i++) {
+        all[i] = operations[i];
+        if (operations[i].nameless) {
+            takes[nameless++] = i;
+        }
+    }
+    size_t grown = *count;
+    for (size_t i = 0; i < *count; i++) {
+        uint32_t name = operations[i].name;
+        if (names_holder(log, &operations[i], nests) && given[name] < nameless &&
+            operations[takes[given[name]]].called <= operations[i].returned) {
+            all[grown] = operations[takes[given[name]++]];
+            all[grown].identity = operations[i].identity;
+            all[grown++].name = name;
+        }
+    }
+    qsort(all, grown, sizeof *all, compare_operations);
+    bool added = grown > *count;
+    *count = grown;
+    return added ? all : NULL;
 }

@@ -6,6 +6,7 @@
 #ifndef CHECKER_LINEAR_LOG_H
 #define CHECKER_LINEAR_LOG_H
 
+#include "base/arena.h"
 #include "checker/linear/operation.h"
 #include "checker/linear/whole/table.h"
 
@@ -54,6 +55,12 @@ static inline bool identity_equal(const struct identity *a, const struct identit
     return a->words[0] == b->words[0] && a->words[1] == b->words[1] && a->words[2] == b->words[2];
 }
 
+/* A process stands for itself: nobody learns later that an acquire was its. */
+static inline bool identity_is_process(const struct identity *identity)
+{
+    return (identity->words[2] & 0xff) == 1;
+}
+
 /* The number of an identity, from 1; 0 if it does not fit. */
 uint32_t log_identity(struct log *log, const struct identity *identity);
 void log_add(struct log *log, const struct operation *operation);
@@ -65,5 +72,14 @@ void log_release(struct log *log);
  * again, from 1 in each group, so that an array by identity is no longer than the group.
  */
 void log_sort(struct log *log);
+
+/*
+ * The operations of one lock, and of its acquires of unknown outcome that never told whose they
+ * were one more for each operation that names a holder, the earliest first: as many of one identity
+ * as were called in time, but of several identities each. Sorted, in the arena; *count in: of the
+ * operations, out: of these. NULL where there is nothing to add, or no memory.
+ */
+struct operation *log_adopt(const struct log *log, const struct operation *operations,
+                            size_t *count, bool nests, struct arena *arena);
 
 #endif
