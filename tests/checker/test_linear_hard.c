@@ -101,6 +101,13 @@ Test(linear_hard, reentrant_locks_that_are_held_very_deep)
     expect_settled(seeds, sizeof seeds / sizeof *seeds);
 }
 
+/* A fence that is smaller than one that was told before needs no search, however deep the holds. */
+Test(linear_hard, reentrant_locks_with_a_fence_that_fell)
+{
+    static const struct hard_seed seeds[] = {{LINEAR_REENTRANT_FENCED, 30087}};
+    expect_settled(seeds, sizeof seeds / sizeof *seeds);
+}
+
 /* Refusals that a lease may or may not have been the cause of: each costs it no more than to last
  * until then. */
 Test(linear_hard, exact_leases_that_a_crowd_is_refused)

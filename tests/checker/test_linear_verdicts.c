@@ -114,6 +114,19 @@ Test(linear_verdicts, an_acquire_that_named_nobody_explains_a_holder)
     EXPECT_ALL(lines, options.ttl_ns = 10);
 }
 
+/* The owner goes on after an unknown outcome, so this is not told as events arrive. */
+Test(linear_verdicts, fences_of_a_reentrant_lock_never_fall)
+{
+    static const struct line lines[] = {
+        {LINEAR_REENTRANT_FENCED, VERDICT_FAIL, "a1:0-1#5 r1:2-3:i a1:4-5#4"},
+        {LINEAR_REENTRANT_FENCED, VERDICT_PASS, "a1:0-1#5 r1:2-3:i a1:4-5#5"},
+        {LINEAR_REENTRANT_FENCED, VERDICT_PASS, "a1:0-1#5 r1:2-3:i a1:4-5 r1:6-7:i a1:8-9#6"},
+        {LINEAR_REENTRANT_FENCED, VERDICT_PASS, "a1:0-1:i a2:2-6#5 r2:7-8 a1:4-6#4 r1:4-6"},
+        {LINEAR_REENTRANT_FENCED, VERDICT_FAIL, "a1:0-1:i a2:2-4#5 r2:4-4 a1:5-6#4 r1:6-7"},
+    };
+    EXPECT_ALL(lines, (void)0);
+}
+
 /* Of two acquires of one value the release may be of the one whose end tells it later. */
 Test(linear_verdicts, a_release_may_be_of_an_acquire_that_is_named_later)
 {

@@ -91,3 +91,32 @@ enum whole_verdict tokens_judge(struct whole *whole)
     arena_release(&arena);
     return verdict;
 }
+
+enum whole_verdict fences_judge(struct whole *whole)
+{
+    struct arena arena = arena_empty(whole->options->bytes_max);
+    struct given *list = arena_take(&arena, (whole->count + 1) * sizeof *list);
+    size_t count = 0;
+    for (size_t i = 0; i < whole->count && list != NULL; i++) {
+        const struct operation *take = &whole->operations[i];
+        if (take->kind == OPERATION_TAKE && take->fence != 0) {
+            list[count++] = (struct given){.take = take, .operation = i, .place = take->called};
+        }
+    }
+    if (count > 0) {
+        qsort(list, count, sizeof *list, compare_tokens);
+    }
+    enum whole_verdict verdict = WHOLE_NOT_FOR_ME;
+    const struct given *latest = NULL; /* of all smaller ones, the one that was called last */
+    for (size_t begin = 0, i = 0; i < count && verdict != WHOLE_ILLEGAL; i++) {
+        for (; list[begin].take->fence < list[i].take->fence; begin++) {
+            bool later = latest == NULL || list[begin].take->called > latest->take->called;
+            latest = later ? &list[begin] : latest;
+        }
+        if (latest != NULL && latest->take->called > list[i].take->returned) {
+            verdict = refuse(whole, &list[i], latest);
+        }
+    }
+    arena_release(&arena);
+    return verdict;
+}

@@ -11,6 +11,9 @@ static enum whole_verdict judge_fast(struct whole *whole)
     if (whole->options->model == LINEAR_TOKENS) {
         return tokens_judge(whole);
     }
+    if (whole->options->model == LINEAR_REENTRANT_FENCED) {
+        return fences_judge(whole);
+    }
     if (whole->options->model == LINEAR_MUTEX) {
         return toggle_judge(whole);
     }

@@ -34,6 +34,10 @@ enum whole_verdict exact_judge(struct whole *whole);
 /* A service of monotonic tokens. */
 enum whole_verdict tokens_judge(struct whole *whole);
 
+/* Fences of a lock whose owner may acquire again never fall: illegal where one was granted after a
+ * greater one, or not decided. */
+enum whole_verdict fences_judge(struct whole *whole);
+
 /* A mutex without observers (P3, with its order), and a semaphore whose grants can be told apart.
  */
 enum whole_verdict toggle_judge(struct whole *whole);
