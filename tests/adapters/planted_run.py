@@ -27,7 +27,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-LOCKS = ["planted", "watchdog", "reentrant", "reversed"]
+LOCKS = ["planted", "watchdog", "reentrant", "reversed", "shared"]
 TRIES = 3
 
 
