@@ -408,6 +408,12 @@ static inline int32_t history_stores(const struct history_header *header)
     return header->store_count > 0 ? header->store_count : header->node_count;
 }
 
+/* Several nodes that answer for one another: what is told of keys is the service's, of no node. */
+static inline bool history_is_cluster(const struct history_header *header)
+{
+    return header->store_count == 1 && header->node_count > 1 && header->replica_count == 0;
+}
+
 /* The words of one idea, by the number of each. */
 struct history_vocabulary {
     const char *const *words;

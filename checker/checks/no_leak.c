@@ -208,7 +208,9 @@ static void say_leak(const struct telling *telling)
     put_client(telling, set->process);
     text_add(text, "%s", words[way_of(reason)].story);
     put_resource(telling, set->resource);
-    text_add(text, " on node %" PRId32 ", where it stayed for ", set->node + 1);
+    text_add(text, " on ");
+    put_keepers(text, telling->history->header, UINT64_C(1) << set->node);
+    text_add(text, ", where it stayed for ");
     put_length(text, telling->result->number[0]);
     text_add(text, reason % 2 == 0 ? ", to the end of the run" : ", until its ttl was over");
 }
@@ -220,7 +222,8 @@ static void effect_leak(const struct telling *telling)
     put_client(telling, set->process);
     text_add(telling->text, "%s", words[way_of(reason)].effect);
     put_resource(telling, set->resource);
-    text_add(telling->text, ", and left its key on node %" PRId32, set->node + 1);
+    text_add(telling->text, ", and left its key on ");
+    put_keepers(telling->text, telling->history->header, UINT64_C(1) << set->node);
     if (reason == UNDONE_TO_EXPIRE || reason == UNDONE_STILL_THERE) {
         text_add(telling->text, ": its delete came there before the set that it had sent earlier");
     } else if (reason == REMADE_TO_EXPIRE || reason == REMADE_STILL_THERE) {

@@ -129,7 +129,9 @@ static void say_ownership(const struct telling *telling)
     put_owned_key(telling);
     text_add(text, " of ");
     put_resource(telling, command->resource);
-    text_add(text, " on node %" PRId32 " at ", command->node + 1);
+    text_add(text, " on ");
+    put_keepers(text, telling->history->header, UINT64_C(1) << command->node);
+    text_add(text, " at ");
     put_time(text, command->time_ns);
 }
 

@@ -124,7 +124,9 @@ static void say_ttl(const struct telling *telling)
     const struct history_event *set = telling_evidence(telling, 0);
     const struct history_event *answer = telling_evidence(telling, 1);
     put_granted(telling, answer);
-    text_add(text, " by a key on node %" PRId32 " that ", set->node + 1);
+    text_add(text, " by a key on ");
+    put_keepers(text, telling->history->header, UINT64_C(1) << set->node);
+    text_add(text, " that ");
     if (telling->result->reason == TTL_NONE) {
         text_add(text, "never expires");
     } else {

@@ -119,8 +119,10 @@ static void put_lease(const struct telling *telling, const struct ledger_claim *
     }
     if (ledger->node_count > 0 && ledger->has_nodes) {
         text_add(text, ";\n    its key was set on ");
-        put_nodes(text, claim->set);
-        text_add(text, " of %" PRId32, ledger->store_count);
+        put_keepers(text, telling->history->header, claim->set);
+        if (claim->set == 0 || !history_is_cluster(telling->history->header)) {
+            text_add(text, " of %" PRId32, ledger->store_count);
+        }
         text_add(text, ledger_bits(claim->set) < ledger->quorum ? ", which is no majority" : "");
     }
     text_add(text, ".\n");
@@ -154,7 +156,7 @@ static void put_ends(const struct telling *telling, const struct ledger_claim *c
     const struct ledger_end *end = &ledger_ends(claim)[node];
     int64_t time_ns = telling->history->events[end->index].time_ns;
     text_add(text, "    ");
-    put_nodes(text, alike);
+    put_keepers(text, telling->history->header, alike);
     text_add(text, " at ");
     put_time(text, time_ns);
     text_add(text, ": ");
@@ -187,7 +189,7 @@ static void put_keys(const struct telling *telling, const struct ledger_claim *c
     }
     if (claim->present != 0) {
         text_add(text, "%s still on ", ledger_bits(claim->present) == 1 ? "one was" : "some were");
-        put_nodes(text, claim->present);
+        put_keepers(text, telling->history->header, claim->present);
         text_add(text, "; ");
     }
     text_add(text, "gone were:\n");

@@ -113,17 +113,22 @@ void put_lateness(struct text *text, int64_t stood_ns, enum history_cause cause)
 void put_nodes(struct text *text, uint64_t nodes)
 {
     int32_t left = ledger_bits(nodes);
-    if (left == 0) {
-        text_add(text, "no node");
-        return;
-    }
-    text_add(text, left == 1 ? "node " : "nodes ");
+    text_add(text, left == 0 ? "no node" : left == 1 ? "node " : "nodes ");
     for (int32_t node = 0; node < HISTORY_NODES_MAX; node++) {
         if ((nodes >> node & 1) == 0) {
             continue;
         }
         left--;
         text_add(text, "%" PRId32 "%s", node + 1, left == 0 ? "" : left == 1 ? " and " : ", ");
+    }
+}
+
+void put_keepers(struct text *text, const struct history_header *header, uint64_t nodes)
+{
+    if (nodes != 0 && history_is_cluster(header)) {
+        text_add(text, "the cluster");
+    } else {
+        put_nodes(text, nodes);
     }
 }
 
@@ -258,7 +263,7 @@ void put_node_event(const struct telling *telling, const struct history_event *e
     text_add(text, "%s %s of ", does != NULL ? does : "the", one ? "key" : "keys");
     put_resource(telling, event->resource);
     text_add(text, " on ");
-    put_nodes(text, nodes);
+    put_keepers(text, telling->history->header, nodes);
     if (does == NULL) {
         text_add(text, ": %s", history_f_name((enum history_f)event->f));
     } else if (event->f == HISTORY_KEY_SET && (event->flags & HISTORY_HAS_UNTIL) == 0) {

@@ -52,6 +52,8 @@ void put_length(struct text *text, int64_t length_ns); /* "796 ms" */
 /* "the run itself stood still for 3.0 s" */
 void put_lateness(struct text *text, int64_t stood_ns, enum history_cause cause);
 void put_nodes(struct text *text, uint64_t nodes); /* "node 3", "nodes 1, 2 and 3" */
+/* Where keys are: nodes, or "the cluster" where they are one service. */
+void put_keepers(struct text *text, const struct history_header *header, uint64_t nodes);
 void put_fault(const struct telling *telling, const struct history_event *event);
 
 /* What an event says, as a clause: "client 2 is granted r0 until 2.000 s". */

@@ -36,9 +36,10 @@ static void print_header_data(const struct page *page, struct sheet *sheet)
     const struct history_header *header = page->history->header;
     sheet_add(sheet,
               "\"header\":{\"ours\":%s,\"nodes\":%" PRId32 ",\"clients\":%" PRId32
-              ",\"faults\":%" PRId32 ",\"ttl\":%" PRId64 ",\"fenced\":%s",
+              ",\"faults\":%" PRId32 ",\"ttl\":%" PRId64 ",\"fenced\":%s,\"cluster\":%s",
               header->format != 0 ? "true" : "false", header->node_count, header->client_count,
-              header->fault_count, header->ttl_ns, header->fenced ? "true" : "false");
+              header->fault_count, header->ttl_ns, header->fenced ? "true" : "false",
+              history_is_cluster(header) ? "true" : "false");
     print_word(sheet, "unwatched", header->unwatched);
     sheet_add(sheet, "},\"base\":%" PRId64 ",\"count\":%zu", base_of(page), page->history->count);
 }

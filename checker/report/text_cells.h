@@ -35,6 +35,8 @@ enum glyph {
     OWNER = 96, /* + last digit of a key's owner */
 };
 
+enum { TEXT_CLUSTER = HISTORY_NODES_MAX }; /* the row of keys that are the service's */
+
 struct client_row {
     int32_t process;
     int64_t waits_ns; /* TIME_NEVER: not open, as below */
@@ -59,7 +61,7 @@ struct text_lanes {
     uint32_t resource;
     int32_t client_count;
     struct client_row clients[CLIENTS_MAX];
-    struct node_row nodes[HISTORY_NODES_MAX];
+    struct node_row nodes[TEXT_CLUSTER + 1];
     uint8_t store[CELLS];
     uint8_t faults[CELLS];
     uint32_t used; /* bit g: glyph g stands somewhere */

@@ -143,7 +143,8 @@ static void end_key(struct text_lanes *lanes, struct node_row *row, int64_t now_
 
 static void take_key_mark(struct text_lanes *lanes, const struct mark *mark, int64_t now_ns)
 {
-    struct node_row *row = &lanes->nodes[mark->node];
+    bool cluster = history_is_cluster(lanes->history->header);
+    struct node_row *row = &lanes->nodes[cluster ? TEXT_CLUSTER : mark->node];
     if (mark->turn == MARK_MOVE) {
         row->hollow_end_ns = mark->until_ns;
         return;
@@ -244,6 +245,11 @@ static void number_lanes(struct text_lanes *lanes)
         if (!step->store && row != NULL) {
             number_cell(row->cells, at, i);
         }
+        if (history_is_cluster(lanes->history->header) && step->nodes != 0 &&
+            lanes->history->events[step->event].kind == HISTORY_NODE) {
+            number_cell(lanes->nodes[TEXT_CLUSTER].cells, at, i);
+            continue;
+        }
         for (int32_t node = 0; node < HISTORY_NODES_MAX; node++) {
             if ((step->nodes >> node & 1) != 0) {
                 number_cell(lanes->nodes[node].cells, at, i);
@@ -311,7 +317,7 @@ static void take_events(struct text_lanes *lanes, struct marker *marker)
         end_lease(lanes, &lanes->clients[i], lanes->scale.to_ns + 1);
         end_section(lanes, &lanes->clients[i], lanes->scale.to_ns + 1);
     }
-    for (int32_t i = 0; i < HISTORY_NODES_MAX; i++) {
+    for (int32_t i = 0; i <= TEXT_CLUSTER; i++) {
         end_hollow(lanes, &lanes->nodes[i], lanes->scale.to_ns + 1);
         end_key(lanes, &lanes->nodes[i], lanes->scale.to_ns + 1);
     }
@@ -329,7 +335,7 @@ void text_lanes_print(const struct explain_history *history, const struct story_
         lanes->resource = cause != NULL ? cause->resource : 0;
         text_scale_make(&lanes->scale, history, cause, CELLS);
         cast_clients(lanes);
-        for (int32_t i = 0; i < HISTORY_NODES_MAX; i++) {
+        for (int32_t i = 0; i <= TEXT_CLUSTER; i++) {
             lanes->nodes[i].key_ns = TIME_NEVER;
             lanes->nodes[i].hollow_ns = TIME_NEVER;
         }

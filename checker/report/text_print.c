@@ -114,6 +114,16 @@ static void print_name(const struct text_lanes *lanes, int32_t process, struct t
     }
 }
 
+static bool is_blank(const uint8_t cells[CELLS])
+{
+    for (int32_t at = 0; at < CELLS; at++) {
+        if (cells[at] != BLANK) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void text_cells_print(const struct text_lanes *lanes, enum text_style style, struct sheet *sheet)
 {
     char memory[LABEL_BYTES];
@@ -130,8 +140,15 @@ void text_cells_print(const struct text_lanes *lanes, enum text_style style, str
         print_name(lanes, lanes->clients[i].process, &name);
         print_cells(name.data, lanes->clients[i].cells, style, sheet);
     }
+    bool cluster = history_is_cluster(lanes->history->header);
+    if (cluster) {
+        print_cells("cluster", lanes->nodes[TEXT_CLUSTER].cells, style, sheet);
+    }
     for (int32_t i = 0; i < lanes->history->header->node_count; i++) {
         struct text name = text_over(memory, sizeof memory);
+        if (cluster && is_blank(lanes->nodes[i].cells)) {
+            continue; /* its keys are the cluster's */
+        }
         text_add(&name, "node %" PRId32, i + 1);
         print_cells(name.data, lanes->nodes[i].cells, style, sheet);
     }

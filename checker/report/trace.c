@@ -292,9 +292,14 @@ static void print_names(struct trace *trace)
             name_row(trace, PID_CLIENTS, (int64_t)process * ROWS_OF_CLIENT + row + 1, memory);
         }
     }
-    for (int32_t node = 0; node < header->node_count; node++) {
+    bool cluster = history_is_cluster(header);
+    for (int32_t node = 0; node < (cluster ? 1 : header->node_count); node++) {
         struct text name = text_over(memory, sizeof memory);
-        text_add(&name, "node %" PRId32, node + 1);
+        if (cluster) {
+            text_add(&name, "cluster");
+        } else {
+            text_add(&name, "node %" PRId32, node + 1);
+        }
         name_row(trace, PID_NODES, node + 1, memory);
     }
 }

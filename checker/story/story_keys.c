@@ -189,7 +189,7 @@ static void tell_expiry(struct story_cast *cast, const struct ends *ends, struct
     put_keys_of(cast, ends, &draft->subject);
     if (enders(cast, ends) != 0) {
         text_add(&draft->subject, " on ");
-        put_nodes(&draft->subject, ends->nodes);
+        put_keepers(&draft->subject, cast->history->header, ends->nodes);
     }
     text_add(&draft->predicate, one ? "expires: its time is up" : "expire: their time is up");
     put_client(story_into(cast, &draft->label), ends->claim->process);
@@ -270,7 +270,7 @@ static void tell_end(struct story_cast *cast, struct drafts *drafts, const struc
         put_deed(cast, ends, words->does[several ? 1 : 0], one ? " expires" : " expire", text);
         if (words->subject == NULL) {
             text_add(text, " on ");
-            put_nodes(text, ends->nodes);
+            put_keepers(text, cast->history->header, ends->nodes);
         }
         if (words->subject != NULL) {
             put_enders(cast, ends, &draft->label);

@@ -228,7 +228,8 @@ static void tell_event(struct story_cast *cast, struct drafts *drafts, uint64_t 
     draft->process = of_node ? HISTORY_NOBODY : event->process;
     draft->nodes = of_node ? UINT64_C(1) << event->node : 0;
     if (of_node) {
-        text_add(&draft->actor, "node %" PRId32 ":", event->node + 1);
+        put_keepers(&draft->actor, cast->history->header, draft->nodes);
+        text_add(&draft->actor, ":");
     } else if (event->process != HISTORY_NOBODY) {
         put_client(story_into(cast, &draft->actor), event->process);
     }

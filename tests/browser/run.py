@@ -159,6 +159,18 @@ class Looks(Pages):
         names = json.loads(self.js("JSON.stringify(lanes.map(lane => lane.name))"))
         self.assertEqual(names, ["faults", "guarded store", "client 1", "client 2", "auditor", *[f"node {n}" for n in range(1, 6)]])
 
+    def test_keys_of_a_cluster_have_one_lane_beside_the_nodes_that_faults_strike(self):
+        for name, struck in (("etcd/etcd-leader-apart", [1, 2, 3]), ("zookeeper/zookeeper-cut-off", [1, 2, 3])):
+            self.open(name, 1400, 900)
+            names = json.loads(self.js("JSON.stringify(lanes.filter(lane => lane.kind === 'node').map(lane => lane.name))"))
+            self.assertEqual(names, ["cluster", *[f"node {n}" for n in struck]])
+            keys = [k for k, event in enumerate(self.history(name)) if event["f"] == "set"]
+            self.assertIn("the cluster sets the key of r0", self.js(f"eventText({keys[0]})"))
+            self.assertEqual(self.js(f"laneOfEvent({keys[0]}).name"), "cluster")
+            self.assertEqual(self.js("Object.keys(LAYERS).filter(one => /^key[0-9]/.test(one)).length"), 0)
+        self.open("replicas/wait-other-promoted", 1400, 900)
+        self.assertFalse(self.js("lanes.some(lane => lane.name === 'cluster')"))
+
     def test_a_renewed_lease_is_told_and_alarms_nobody(self):
         for name in ("etcd/etcd-leader-apart", "zookeeper/zookeeper-cut-off"):
             self.open(name, 1900, 1000)

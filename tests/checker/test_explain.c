@@ -240,6 +240,29 @@ Test(explain, tells_of_no_majority)
     cr_assert_str_eq(tell("result_truth", lines), expected);
 }
 
+/* Nodes that are one service: its keys are no node's. */
+static bool told_of(const char *check, const char *lines, const char *words)
+{
+    return strstr(tell(check, lines), words) != NULL;
+}
+
+Test(explain, keys_of_a_cluster_are_the_cluster_s)
+{
+#define OF_CLUSTER(more)                                                                           \
+    "{'format':'picklock-history','version':1,'nodes':3,'stores':1,'clients':2,"                   \
+    "'ttl':1000000000,'bound':500000000,'promises_validity':true" more "}\n" ASK(1, 1)             \
+        SET(5, 1, 1, "a", 1005) GRANT(10, 1, "a", 1000) ENTER(11, 1)                               \
+            DELETED_BLINDLY(300, 1, 2, "a")
+    static const char cluster[] = OF_CLUSTER("");
+    static const char replicas[] = OF_CLUSTER(",'replicas':2");
+    cr_assert(told_of("ownership", cluster, "of r0 on the cluster at 300 ms"));
+    cr_assert(told_of("ownership", cluster, "its key was set on the cluster.\n"));
+    cr_assert(told_of("ownership", cluster, "client 2 deletes the key of r0 on the cluster"));
+    cr_assert_not(told_of("ownership", cluster, "node 1"));
+    cr_assert(told_of("ownership", replicas, "of r0 on node 1 at 300 ms"));
+    cr_assert(told_of("ownership", replicas, "its key was set on node 1 of 1.\n"));
+}
+
 Test(explain, tells_of_leak)
 {
     static const char lines[] = HEADER ASK(1, 1) SET(5, 4, 1, "a", 1005) REFUSE(50, 1)

@@ -200,6 +200,16 @@ class Lanes(Report):
         _, shown = self.show("chubby/chubby-late-write-beyond-delay.yaml", "--ascii")
         self.assertIn(" Client 1's key expires: its time is up.", shown)
 
+    def test_keys_of_a_service_have_one_lane(self):
+        for scenario, struck in (("zookeeper/zookeeper-holder-paused", 0), ("etcd/etcd-leader-apart", 0), ("hazelcast/hazelcast-all-restarted", 3)):
+            _, shown = self.show(scenario + ".yaml", "--ascii")
+            rows = [line for line in shown.splitlines() if re.match(r"cluster |node \d ", line)]
+            self.assertEqual([row[:7].strip() for row in rows], ["cluster", *[f"node {n + 1}" for n in range(struck)]], scenario)
+            self.assertRegex(rows[0], "=1=")
+            self.assertEqual([row[7:].split() for row in rows[1:]], [["2"]] * struck)
+        _, shown = self.show("replicas/wait-other-promoted.yaml", "--ascii")
+        self.assertNotIn("\ncluster ", shown)
+
     def test_what_happened_in_one_moment_can_be_seen(self):
         """A node forgets in the nanoseconds in which the grant is told: what was asked before, and a millisecond, are shown."""
         _, shown = self.show("restart-after-ttl.yaml", "--ascii")
@@ -261,6 +271,12 @@ class Trace(Report):
                     self.assertIn(event["s"], ("g", "p", "t"))
                 if event["ph"] in "Xi" and event["pid"] in (4, 5):
                     self.assertIn((event["pid"], event["tid"]), named)
+
+    def test_keys_of_a_service_have_one_row(self):
+        trace, _ = self.trace("zookeeper/zookeeper-holder-paused.yaml")
+        rows = [event["args"]["name"] for event in trace["traceEvents"]
+                if event["ph"] == "M" and event["name"] == "thread_name" and event["pid"] == 5]
+        self.assertEqual(rows, ["cluster"])
 
     def test_arrows_have_both_ends(self):
         trace, _ = self.trace("restart-forgets.yaml")

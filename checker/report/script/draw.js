@@ -98,7 +98,7 @@ function drawLane(c, lane) {
 function placeViolation(c) {
   if (!cause()) return null;
   const {p, n, from, to, label} = cause().box, ends = [p[0], p[1] < 0 ? p[0] : p[1]].map(one => laneOf('client', one));
-  const first = ends[0] && ends[1] ? ends : [laneOf('node', n), laneOf('node', n)];
+  const first = ends[0] && ends[1] ? ends : [laneOf('node', keeperOf(n)), laneOf('node', keeperOf(n))];
   if (!first[0]) return null;
   const y = Math.min(first[0].y, first[1].y), bottom = Math.max(...first.map(lane => lane.y + lane.h));
   const x = xOf(from), width = Math.max(3, xOf(to) - x);
@@ -130,7 +130,8 @@ function lanesOfStep(step) {
   const out = [];
   if (step.store) out.push(laneOf('store'));
   else if (step.p >= 0) out.push(laneOf('client', step.p));
-  for (const n of step.nodes) out.push(laneOf('node', n));
+  const ofKeys = SHAPES[SHAPE[step.i]].kind === 'node';
+  for (const n of new Set(ofKeys ? step.nodes.map(keeperOf) : step.nodes)) out.push(laneOf('node', n));
   if (!out.some(Boolean) && SHAPES[SHAPE[step.i]].kind === 'fault') out.push(laneOf('faults'));
   return out.filter(Boolean);
 }

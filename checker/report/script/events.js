@@ -216,7 +216,7 @@ function keyLayer(node, resource) {
 }
 
 function layerOfBar(bar, process, node, resource) {
-  if (bar === BAR.key) return layer(keyLayer(node, resource));
+  if (bar === BAR.key) return layer(keyLayer(keeperOf(node), resource));
   return layer(['lease', 'section', '', 'wait'][bar] + process);
 }
 
@@ -256,7 +256,7 @@ function takePoint(i, time, shape) {
     if (f !== 'started') layer('point' + row.process).add(time, time, i, {f});
   } else if (kind === 'node') {
     if (shape.marks.length === 0 || f === 'extended') {
-      layer('at' + row.node).add(time, time, i, {f, process: row.process, resource: row.resource});
+      layer('at' + keeperOf(row.node)).add(time, time, i, {f, process: row.process, resource: row.resource});
     }
     if (row.process >= 0 && (shape.fields & FIELD.sent || shape.command)) {
       layer('messages').add(time, time, i, {node: row.node, replied: row.replied});
@@ -312,12 +312,14 @@ function readAll() {
     if (shape.kind === 'fault') takeFault(i, time, shape);
     else if (chosen.resource < 0 || !ofResource[shape.kind] || row.resource === chosen.resource) takePoint(i, time, shape);
     if (row.process >= 0) processes.add(row.process);
-    if (shape.kind === 'node') nodes.add(row.node);
+    if (shape.kind === 'node') nodes.add(keeperOf(row.node));
   }
   LAST = Math.max(1, time);
   LATE.sort((a, b) => a.from - b.from);
   for (const name in LAYERS) LAYERS[name].finish(LAST);
-  for (let n = 0; n < HEADER.nodes && !HEADER.unwatched; n++) nodes.add(n);
+  const struck = new Set(FAULTS.flatMap(fault => [...nodesOf(fault), ...fault.peers || []]));
+  for (let n = 0; n < HEADER.nodes && !HEADER.unwatched; n++) if (!HEADER.cluster || struck.has(n)) nodes.add(n);
+  if (HEADER.cluster && !HEADER.unwatched) nodes.add(CLUSTER);
   PROCESSES = [...processes].sort((a, b) => a - b);
   NODES = [...nodes].sort((a, b) => a - b);
 }

@@ -74,7 +74,7 @@ function showStep(j) {
 
 function laneOfEvent(i) {
   const shape = SHAPES[SHAPE[i]];
-  if (shape.kind === 'node') return laneOf('node', shape.node >= 0 ? shape.node : eventAt(i).node);
+  if (shape.kind === 'node') return laneOf('node', keeperOf(shape.node >= 0 ? shape.node : eventAt(i).node));
   if (shape.kind === 'fault') return laneOf('faults');
   if (shape.f === 'write' && shape.type !== 'invoke') return laneOf('store') || laneOf('client', WHO[i]);
   return WHO[i] >= 0 ? laneOf('client', WHO[i]) : lanes[0];
@@ -279,7 +279,7 @@ function makeFilters() {
     bar.append(all);
   }
   for (const p of PROCESSES.slice(0, FILTERS_MOST)) bar.append(filterButton(clientShort(p), clientName(p), view.hiddenClients, p));
-  for (const n of NODES) bar.append(filterButton('N' + (n + 1), nodeName(n), view.hiddenNodes, n));
+  for (const n of NODES) bar.append(filterButton(nodeShort(n), nodeName(n), view.hiddenNodes, n));
   if (META.resources.length < 2) return;
   const select = element('select');
   select.id = 'b-res';

@@ -94,7 +94,7 @@ function layOut() {
   gap(10);
   const keyHeight = keyRows > 1 ? Math.max(25, 12 * keyRows + 4) : NODES.length > 9 ? 18 : 25;
   for (const n of NODES) {
-    if (!view.hiddenNodes.has(n)) add({kind: 'node', n, name: wide ? nodeName(n) : 'N' + (n + 1)}, keyHeight);
+    if (!view.hiddenNodes.has(n)) add({kind: 'node', n, name: wide ? nodeName(n) : nodeShort(n)}, keyHeight);
   }
   if (HEADER.unwatched && HEADER.nodes > 0) add({kind: 'unwatched', name: 'nodes'}, 25);
   picture.height = y + 6;
@@ -485,7 +485,7 @@ function drawMessages(c, from, to) {
   const first = firstAtLeast(messages.start, from), last = firstAtLeast(messages.start, to);
   if (last - first > manyMessages()) return 'too many';
   for (let j = first; j < last; j++) {
-    const i = messages.from[j], client = laneOf('client', WHO[i]), node = laneOf('node', messages.more[j].node);
+    const i = messages.from[j], client = laneOf('client', WHO[i]), node = laneOf('node', keeperOf(messages.more[j].node));
     if (!client || !node) continue;
     const x = xOf(TIME[i]), top = client.y + client.h - 5, bottom = node.y + 4, back = messages.more[j].replied;
     const counts = SHAPES[SHAPE[i]].f === 'set', ink = colourOf(WHO[i]);

@@ -45,7 +45,10 @@ const isAuditor = process => process === AUDITOR;
 const clientName = process => process < 0 ? 'somebody' : isAuditor(process) ? 'the auditor' :
   (HEADER.ours ? 'client ' : 'process ') + (process + FIRST);
 const clientShort = process => isAuditor(process) ? 'audit' : (HEADER.ours ? 'C' : 'P') + (process + FIRST);
-const nodeName = node => 'node ' + (node + 1);
+/* Where nodes are one service, its keys are no node's: they have a lane of their own. */
+const CLUSTER = -2, keeperOf = node => HEADER.cluster && node >= 0 ? CLUSTER : node;
+const nodeName = node => node === CLUSTER ? 'cluster' : 'node ' + (node + 1);
+const nodeShort = node => node === CLUSTER ? 'all' : 'N' + (node + 1);
 const resourceName = resource => clean(META.resources[resource]);
 const lineOf = i => (HEADER.ours ? 'line ' : 'event ') + (HEADER.ours ? i + 2 : i);
 const valueText = value => value < 0 ? '' :
@@ -128,7 +131,7 @@ function operationText(event, who, because) {
 }
 
 function nodeText(event, who, because) {
-  const {f, cause: why} = event.shape, node = nodeName(event.node), name = resourceName(event.resource);
+  const {f, cause: why} = event.shape, keeper = keeperOf(event.node), node = (keeper === CLUSTER ? 'the ' : '') + nodeName(keeper), name = resourceName(event.resource);
   const value = event.value >= 0 ? ' [' + valueText(event.value) + ']' : '';
   const owner = event.owner < 0 ? '' : ' [' + valueText(event.owner) + ']';
   const held = event.owner >= 0 && BROUGHT[event.owner] >= 0 ? clientName(BROUGHT[event.owner]) + '\u2019s key' + owner : 'the key' + owner;
