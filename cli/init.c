@@ -5,7 +5,6 @@
 #include "base/foreign.h"
 #include "harness/scenario.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,11 +70,7 @@ static bool init_name(const char *path, char name[SCENARIO_NAME_BYTES])
     const char *base = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
     const char *dot = strrchr(base, '.');
     size_t bytes = dot != NULL ? (size_t)(dot - base) : 0;
-    bool good = dot != NULL && strcmp(dot, ".yaml") == 0 && bytes > 0;
-    good = good && bytes < SCENARIO_NAME_BYTES;
-    for (size_t i = 0; good && i < bytes; i++) {
-        good = isalnum((unsigned char)base[i]) || strchr("-_.", base[i]) != NULL;
-    }
+    bool good = dot != NULL && strcmp(dot, ".yaml") == 0 && scenario_is_name(base, bytes);
     (void)snprintf(name, SCENARIO_NAME_BYTES, "%.*s", good ? (int)bytes : 0, base);
     return good;
 }
@@ -89,7 +84,8 @@ int command_init(int argc, char **argv)
     command_parse(&init_argp, argc, argv, &path);
     path = path != NULL ? path : "first.yaml";
     if (!init_name(path, name)) {
-        text_add(&why, "%s: a scenario's file is named NAME.yaml, of letters, digits, - _ .", path);
+        text_add(&why, "%s: a scenario's file is called NAME.yaml, the name " SCENARIO_NAME_IS,
+                 path);
         return command_fail(result_error(ERROR_USAGE), &why);
     }
     FILE *file = fopen(path, "wxe");

@@ -318,6 +318,10 @@ MUST_USE struct result scenario_read(const char *path, const struct scenario_che
                                      struct arena *arena, struct scenario *scenario,
                                      struct text *errors);
 
+/* May the first `bytes` bytes of `word` name a scenario, and so its file? And what a name is. */
+#define SCENARIO_NAME_IS "one word of letters, digits, \"-\", \"_\" and \".\""
+bool scenario_is_name(const char *word, size_t bytes);
+
 /* The same for bytes that are in memory already. */
 MUST_USE struct result scenario_parse(const struct scenario_source *source, struct arena *arena,
                                       struct scenario *scenario, struct text *errors);

@@ -239,7 +239,16 @@ static void name_check(struct problems *problems, const struct document *const *
     const char *dot = strrchr(file, '.');
     bool yaml = dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
     size_t length = yaml ? (size_t)(dot - file) : strlen(file);
-    if (strlen(scenario->name) != length || strncmp(scenario->name, file, length) != 0) {
+    if (strlen(scenario->name) == length && strncmp(scenario->name, file, length) == 0) {
+        return;
+    }
+    if (!scenario_is_name(file, length)) {
+        problem_say(
+            problems, part->place,
+            "the name is the file's, and %.80s gives none: rename the file to " SCENARIO_NAME_IS
+            ", such as %s.yaml",
+            file, scenario->name);
+    } else {
         problem_say(problems, part->place,
                     "the name is not the file's: the file is called %.80s, so its name is "
                     "\"%.*s\"",

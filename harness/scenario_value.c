@@ -87,6 +87,12 @@ void word_refuse(struct problems *problems, struct place place, const char *noun
     }
 }
 
+bool scenario_is_name(const char *word, size_t bytes)
+{
+    size_t good = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
+    return bytes > 0 && bytes < SCENARIO_NAME_BYTES && good >= bytes;
+}
+
 bool value_parse_text(struct problems *problems, const struct scenario_key *key,
                       const struct document *part, char *memory)
 {
@@ -99,15 +105,9 @@ bool value_parse_text(struct problems *problems, const struct scenario_key *key,
                     key->max);
         return false;
     }
-    if (key->type == KEY_NAME) {
-        size_t good = strspn(part->word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                         "0123456789-_.");
-        if (length == 0 || good < length) {
-            problem_say(problems, part->word_place,
-                        "%s must be one word of letters, digits, \"-\", \"_\" and \".\"",
-                        key->path);
-            return false;
-        }
+    if (key->type == KEY_NAME && !scenario_is_name(part->word, length)) {
+        problem_say(problems, part->word_place, "%s must be " SCENARIO_NAME_IS, key->path);
+        return false;
     }
     memcpy(memory, part->word, length + 1);
     return true;
