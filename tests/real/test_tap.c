@@ -201,6 +201,64 @@ Test(tap, a_command_that_fills_or_moves_a_key_is_taken_for_what_was_asked_for)
 
 /* ---- other shapes ---------------------------------------------------------------------------- */
 
+/* Whose a hash is, in the shapes that libraries give it. "me" is what the library reports. */
+static const struct {
+    const char *about;
+    const char *const words[12]; /* NULL ends */
+} hash_shapes[] = {
+    {"a field beside a count, by a script",
+     {"EVAL", "return redis.call('hincrby', KEYS[1], ARGV[1], 1)", "1", "r0", "me"}},
+    {"a field beside a count", {"HINCRBY", "r0", "me", "1"}},
+    {"the value of a field that the script names",
+     {"EVAL", "return redis.call('hset', KEYS[1], 'owner', ARGV[1], 'count', 1)", "1", "r0", "me"}},
+    {"the value of a field that the program names",
+     {"EVAL", "return redis.call('hset', KEYS[1], ARGV[2], 1, ARGV[1], ARGV[3])", "1", "r0",
+      "holder", "count", "me"}},
+    {"the value of a field, behind others",
+     {"HSET", "r0", "count", "1", "since", "1795878492", "owner", "me"}},
+    {"a field, written behind what the lock is",
+     {"EVAL",
+      "redis.call('hset', KEYS[1], 'mode', 'write') return redis.call('hincrby', KEYS[1], ARGV[1], "
+      "1)",
+      "1", "r0", "me"}},
+    {"a long field before a short value", {"HSET", "r0", "0f8fad5b-d9cb-469f-a165", "write"}},
+};
+
+Test(tap, the_owner_of_a_hash_is_the_name_or_the_value_of_a_field)
+{
+    for (size_t i = 0; i < sizeof hash_shapes / sizeof hash_shapes[0]; i++) {
+        const char *const *words = hash_shapes[i].words;
+        const char *owner = strcmp(words[1], "r0") == 0 && strlen(words[2]) > 16 ? words[2] : "me";
+        struct history_value value;
+        int fd = links_connect(0);
+        asks(0, HISTORY_ACQUIRE);
+        char reply[16];
+        send_list(fd, words);
+        cr_assert_gt(links_receive(fd, reply, sizeof reply), 0);
+        keys_value(owner, strlen(owner), &value);
+        cr_assert(newest()->flags & HISTORY_HAS_VALUE, "%s", hash_shapes[i].about);
+        cr_assert(history_value_equal(&newest()->value, &value), "%s", hash_shapes[i].about);
+        ASK(fd, ":1", "DEL", "r0");
+        close(fd);
+    }
+}
+
+Test(tap, another_owner_in_the_field_that_says_it_is_another_set)
+{
+    int fd = links_connect(0);
+    int other = links_connect(1);
+    asks(0, HISTORY_ACQUIRE);
+    ASK(fd, ":2", "HSET", "r0", "owner", "me", "count", "1");
+    saw(HISTORY_KEY_SET, 0);
+    ASK(fd, ":0", "HSET", "r0", "count", "2");
+    saw(HISTORY_KEY_TOUCHED, 0);
+    asks(1, HISTORY_ACQUIRE);
+    ASK(other, ":0", "HSET", "r0", "owner", "you");
+    saw(HISTORY_KEY_SET, 1);
+    close(other);
+    close(fd);
+}
+
 Test(tap, a_counter_is_held_above_0)
 {
     int fd = links_connect(0);

@@ -18,7 +18,8 @@ enum layout {
     LAYOUT_GETEX,      /* key [EX s|PX ms|EXAT s|PXAT ms|PERSIST] */
     LAYOUT_COUNT,      /* key [amount] */
     LAYOUT_COUNT_DOWN, /* key [amount] */
-    LAYOUT_FIELD,      /* key field ... */
+    LAYOUT_FIELDS,     /* key field value field value ... */
+    LAYOUT_FIELD,      /* key field field ... */
     LAYOUT_SOURCE,     /* from to */
     LAYOUT_NONE,
 };
@@ -55,10 +56,10 @@ static const struct command_row command_rows[] = {
     {"INCRBY", LAYOUT_COUNT, ASK_COUNT, 0},
     {"DECR", LAYOUT_COUNT_DOWN, ASK_COUNT, 0},
     {"DECRBY", LAYOUT_COUNT_DOWN, ASK_COUNT, 0},
-    {"HSET", LAYOUT_FIELD, ASK_CHANGE, 0},
-    {"HSETNX", LAYOUT_FIELD, ASK_CHANGE, 0},
-    {"HMSET", LAYOUT_FIELD, ASK_CHANGE, 0},
-    {"HINCRBY", LAYOUT_FIELD, ASK_CHANGE, 0},
+    {"HSET", LAYOUT_FIELDS, ASK_CHANGE, 0},
+    {"HSETNX", LAYOUT_FIELDS, ASK_CHANGE, 0},
+    {"HMSET", LAYOUT_FIELDS, ASK_CHANGE, 0},
+    {"HINCRBY", LAYOUT_FIELDS, ASK_CHANGE, 0},
     {"HDEL", LAYOUT_FIELD, ASK_CHANGE, 0},
     {"RENAME", LAYOUT_SOURCE, ASK_CHANGE, 0},
     {"RENAMENX", LAYOUT_SOURCE, ASK_CHANGE, 0},
@@ -274,8 +275,10 @@ void effect_said(const struct resp_words *words, const struct resp_word *key, st
     case LAYOUT_COUNT_DOWN:
         said_amount(effect, words, -1);
         return;
+    case LAYOUT_FIELDS:
     case LAYOUT_FIELD:
-        said_value(effect, words, 2);
+        effect->fields = words;
+        effect->field_step = row->layout == LAYOUT_FIELDS ? 2 : 1;
         return;
     case LAYOUT_SOURCE:
         effect->source = words->word[1];

@@ -47,9 +47,11 @@ struct effect {
     uint8_t expiry; /* enum effect_expiry */
     bool has_value;
     bool has_amount;
-    struct resp_word value;  /* a string's new value, or the field of a hash */
-    int64_t amount;          /* what a counter is counted up by */
-    int64_t expiry_ms;       /* AFTER, AT */
+    struct resp_word value;          /* a string's new value */
+    const struct resp_words *fields; /* of a hash: the command that names them; else NULL */
+    uint32_t field_step;             /* 2: each with its value behind it; 1: alone */
+    int64_t amount;                  /* what a counter is counted up by */
+    int64_t expiry_ms;               /* AFTER, AT */
     struct resp_word source; /* MOVED_IN: whose value and expiry it has; 0 bytes: not known */
 };
 

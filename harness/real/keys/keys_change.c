@@ -98,6 +98,7 @@ static void key_set_end(struct keys_key *key, const struct keys_unit *unit,
 /* What is written into it, as far as the words say. */
 static void key_write(struct keys_key *key, enum effect_shape shape, const struct effect *said)
 {
+    ASSERT(shape != SHAPE_HASH);
     int64_t number = 0;
     bool counts =
         shape == SHAPE_COUNTER && said->has_amount && (key->has_number || !key->has_value);
@@ -112,16 +113,20 @@ static void key_write(struct keys_key *key, enum effect_shape shape, const struc
         key->has_number = true;
         key->has_value = false;
         key->shape = SHAPE_COUNTER;
-    } else if (shape == SHAPE_HASH && said->has_value && key->shape != SHAPE_HASH) {
-        keys_value(said->value.data, said->value.bytes, &key->value);
-        key->has_value = true;
-        key->shape = SHAPE_HASH;
     } else if (shape != SHAPE_HASH && shape != SHAPE_UNKNOWN) {
         key->shape = (uint8_t)shape;
         key->has_value = false;
         key->has_number = false;
-    } else if (shape == SHAPE_HASH) {
-        key->shape = SHAPE_HASH;
+    }
+}
+
+static void key_change(struct keys_key *key, const struct keys_unit *unit, enum effect_shape shape,
+                       const struct effect *said)
+{
+    if (shape == SHAPE_HASH) {
+        keys_hash_write(key, unit, said);
+    } else {
+        key_write(key, shape, said);
     }
 }
 
@@ -220,7 +225,7 @@ static void key_apply(struct keys *keys, int32_t node, uint32_t name,
     case EFFECT_CHANGED:
         key->lingers = false;
         key_begin(key, unit);
-        key_write(key, shape, said);
+        key_change(key, unit, shape, said);
         return;
     case EFFECT_EXPIRY:
         key_revive(key);

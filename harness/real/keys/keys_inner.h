@@ -12,6 +12,7 @@
  *     keys_channel.c commands under way, and which of them the node has shown
  *     keys_tap.c     what a node tells, cut into units: one command, script or transaction
  *     keys_change.c  what one effect does to one key
+ *     keys_owner.c   whose a hash is, by what is written into it
  *     keys_thread.c  which thread of a program a command is of
  *     keys_learn.c   which keys belong to a resource; what clients ask for
  *     keys_tell.c    what a unit did to a resource's lock, as events
@@ -75,8 +76,9 @@ struct keys_key {
     int16_t fault; /* that is to blame for it, or HISTORY_NO_FAULT */
     int32_t owner; /* the client that set it, or HISTORY_NOBODY */
     struct history_value value;
-    int64_t number; /* of a counter */
-    int64_t ttl_ns; /* as it was given */
+    uint64_t value_field; /* of a hash: the field that holds it, hashed; 0: it is a field's name */
+    int64_t number;       /* of a counter */
+    int64_t ttl_ns;       /* as it was given */
     int64_t earliest_wall_ns;
     int64_t latest_wall_ns;
     int64_t earliest_ns; /* the same in true time */
@@ -304,6 +306,10 @@ struct keys {
 
 /* keys_value.c */
 uint64_t keys_hash(const char *data, size_t bytes);
+
+/* keys_owner.c */
+/* What `said` writes into the fields of a hash. */
+void keys_hash_write(struct keys_key *key, const struct keys_unit *unit, const struct effect *said);
 
 /* keys_table.c */
 bool keys_table_init(struct keys_table *table);

@@ -238,7 +238,8 @@ static enum history_f change_f(const struct keys_change *change, const struct ke
     }
     bool same_value = before->has_value == after->has_value &&
                       (!after->has_value || history_value_equal(&before->value, &after->value));
-    bool rewritten = after->shape == SHAPE_STRING && !same_value;
+    bool other = after->shape == SHAPE_STRING || (after->shape == SHAPE_HASH && before->has_value);
+    bool rewritten = other && !same_value;
     bool moved = change->ends || before->has_ttl != after->has_ttl;
     return rewritten ? HISTORY_KEY_SET : moved ? HISTORY_KEY_EXTENDED : HISTORY_KEY_TOUCHED;
 }
