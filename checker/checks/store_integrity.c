@@ -20,6 +20,7 @@ struct store_write {
     int64_t version;
     int64_t fence;
     uint64_t order; /* of the writer's grant; 0: none known */
+    int64_t asked_ns;
     int64_t granted_ns;
     uint64_t index;
     int32_t process;
@@ -66,13 +67,20 @@ static struct blamed blame_writes(const struct ledger *ledger, const struct stor
     return late ? blame_late(ledger, own) : (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
 }
 
-/* By its fence the older one was granted later: what made fences go backwards let this write in. */
+/*
+ * Whoever has the smaller fence asked only when the other had been granted its own: what made
+ * fences go backwards let this write in. Of two that asked at one time either fence may be the
+ * larger.
+ */
 static bool fences_fell(const struct ledger *ledger, const struct store_write *other,
                         const struct history_event *event)
 {
     const struct ledger_claim *own = ledger_grant(ledger, event->process, event->resource);
-    bool fenced = other != NULL && own != NULL && other->fence > 0 && own->fence > 0;
-    return fenced && (other->fence > own->fence) == (other->order < own->order);
+    if (other == NULL || own == NULL || other->fence <= 0 || own->fence <= 0) {
+        return false;
+    }
+    return other->fence > own->fence ? other->granted_ns <= own->acquire_ns
+                                     : own->granted_ns <= other->asked_ns;
 }
 
 static void store_violated(struct store_integrity *store, const struct ledger *ledger,
@@ -155,6 +163,7 @@ static void store_step(void *state, const struct ledger *ledger, const struct hi
         .version = event->version,
         .fence = claim == NULL ? 0 : claim->fence,
         .order = claim == NULL ? 0 : claim->order,
+        .asked_ns = claim == NULL ? 0 : claim->acquire_ns,
         .granted_ns = claim == NULL ? 0 : claim->granted_ns,
         .index = event->index,
         .process = event->process,

@@ -70,6 +70,24 @@ Test(store_integrity, fences_that_a_restart_lowered_are_no_fault_of_the_lock)
     assert_evidence(result, 5, 13);
 }
 
+/* Clocks took the keys of client 1, which was granted the lock at one time with client 2: who of
+ * them counted first is nobody's bug. */
+#define FENCED(ms, p, v, end, the_fence)                                                           \
+    OP(ms, p, "ok", "acquire")                                                                     \
+    ",'value':'" v "','until':" #end "000000,'fence':" #the_fence "}\n"
+#define JUMPED(n)                                                                                  \
+    FAULT_OF_NODE(3, n, "clock_jump", "start", n) ENDED_BY(3, n, "expired", "a", "clock-jump", n)
+
+Test(store_integrity, fences_of_two_that_asked_at_one_time_accuse_nobody)
+{
+    struct check_result result = judge_lines(
+        "store_integrity",
+        HEADER ASK(1, 1) SET3(2, 1, "a", 1002) JUMPED(1) JUMPED(2) JUMPED(3) ASK(4, 2)
+            SET3(5, 2, "b", 1005) FENCED(8, 2, "b", 990, 2) FENCED(9, 1, "a", 990, 1) READ(10, 1, 0)
+                READ(10, 2, 0) WRITE(11, 2, 0, 1) READ(12, 1, 1) WRITE(13, 1, 1, 2));
+    assert_fails(result, BLAME_ASSUMPTION, ASSUMPTION_NODE_CLOCK);
+}
+
 Test(store_integrity, store_that_checks_values_lets_in_whoever_read_last)
 {
     assert_verdict(judge_lines("store_integrity",
