@@ -19,6 +19,7 @@ enum { FENCES_KEPT = 8 };
 struct fence_seen {
     int64_t fence;
     uint64_t index;
+    int32_t process;
 };
 
 /* The highest fence so far; what came at one time is in no order, and before nothing of that time.
@@ -142,9 +143,20 @@ static void fence_released(struct fence_order *fences, const struct ledger *ledg
     claim = its ? claim : ledger_grant(ledger, event->process, event->resource);
     if (claim != NULL && claim->over == OVER_RELEASED && claim->over_index == event->index &&
         claim->fence > 0 && ledger_nesting(ledger, event->process) == NESTING_NONE) {
-        struct fence_seen seen = {.fence = claim->fence, .index = claim->granted_index};
+        struct fence_seen seen = {
+            .fence = claim->fence, .index = claim->granted_index, .process = event->process};
         fence_add(&fences->resources[event->resource].given_back, &seen, event->time_ns);
     }
+}
+
+/* Whether a re-entrant lock may just have gone on with what its owner held: no ok was heard of the
+ * release before. */
+static bool goes_on(const struct ledger *ledger, const struct fence_seen *before,
+                    const struct history_event *event)
+{
+    const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
+    return claim != NULL && claim->doubtful && before->process == event->process &&
+           before->fence == event->fence;
 }
 
 static void fence_granted(struct fence_order *fences, const struct ledger *ledger,
@@ -163,7 +175,8 @@ static void fence_granted(struct fence_order *fences, const struct ledger *ledge
             }
         }
     }
-    struct fence_seen seen = {.fence = event->fence, .index = event->index};
+    struct fence_seen seen = {
+        .fence = event->fence, .index = event->index, .process = event->process};
     resource->kept[resource->count++ % FENCES_KEPT] = seen;
     fence_add(&resource->granted, &seen, event->time_ns);
 }
@@ -187,7 +200,8 @@ static void fence_step(void *state, const struct ledger *ledger, const struct hi
     if (event->type == HISTORY_INVOKE) {
         *floor = fence_before(&fences->resources[event->resource].granted, event->time_ns);
     } else if (event->type == HISTORY_OK && history_fence(event) > 0 &&
-               ledger_nesting(ledger, event->process) == NESTING_NONE) {
+               ledger_nesting(ledger, event->process) == NESTING_NONE &&
+               !goes_on(ledger, floor, event)) {
         fence_granted(fences, ledger, floor, event);
     }
 }

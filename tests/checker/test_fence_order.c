@@ -129,3 +129,19 @@ Test(fence_order, grant_and_ask_at_one_time_are_in_no_order)
                                    ASK(4, 1) GRANT_FENCE(5, 1, 8) ASK(5, 2) GRANT_FENCE(8, 2, 6)),
                    VERDICT_FAIL);
 }
+
+/* The release was lost: the owner met its own lock, and went on with it and its fence. */
+#define DECLARES(features)                                                                         \
+    "{'format':'picklock-history','version':1,'nodes':1,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'declared':true,'declares':[" features "]}\n"
+#define SAME_AGAIN(features, p)                                                                    \
+    DECLARES(features)                                                                             \
+    ASK(1, 1)                                                                                      \
+    GRANT_FENCE(2, 1, 7) FREE(3, 1) UNKNOWN(4, 1, "release") ASK(6, p) GRANT_FENCE(7, p, 7)
+
+Test(fence_order, an_owner_that_may_hold_it_still_may_have_its_fence_again)
+{
+    assert_verdict(judge_lines("fence_order", SAME_AGAIN("'reentrant','fence'", 1)), VERDICT_PASS);
+    assert_verdict(judge_lines("fence_order", SAME_AGAIN("'reentrant','fence'", 2)), VERDICT_FAIL);
+    assert_verdict(judge_lines("fence_order", SAME_AGAIN("'fence'", 1)), VERDICT_FAIL);
+}
