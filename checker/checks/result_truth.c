@@ -15,8 +15,7 @@ enum truth_reason {
     EXTENDED_BUT_REMADE,          /* keys were gone and set anew; number[0]: that had stayed */
     UNKNOWN_BUT_ANSWERED,         /* all nodes carried the release out, and no fault was there */
     RELEASED_BUT_NOT_HELD,        /* a majority had no key of it; number[0]: how many */
-    FREED_WHILE_HELD,             /* one of several was given back, and its keys went with it;
-                                     number[0]: how many */
+    FREED_WHILE_HELD,             /* of several one was given back, and number[0] keys with it */
     EXTENDED_BUT_GONE,            /* its keys were gone when it was asked, and nothing else promises
                                      an end; number[0]: that were there meanwhile */
     EXTENDED_BUT_NOT_PROLONGED,   /* number[0]: nodes that gave a key more time meanwhile */
@@ -324,7 +323,8 @@ static void truth_expired(struct result_truth *truth, const struct ledger *ledge
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     if (event->cause != CAUSE_TTL || claim == NULL || claim->state != CLAIM_REFUSED ||
         ledger_bits(claim->present) != ledger->quorum - 1 ||
-        ledger_touched(ledger, claim->process, event->node, claim->first_set_ns, 0)) {
+        ledger_touched(ledger, claim->process, event->node, claim->first_set_ns, 0) ||
+        ledger_held_back(ledger, key, event->node, 0)) {
         return;
     }
     struct finding finding = {

@@ -261,3 +261,24 @@ Test(no_leak, set_that_comes_behind_an_unknown_answer_is_not_of_the_next_acquire
     assert_fails(judge_lines("no_leak", COMES_BEHIND(REFUSE(50, 1))), BLAME_LIBRARY,
                  ASSUMPTION_NONE);
 }
+
+/* What a frozen node took up when it thawed was sent long before its client was refused anew. */
+#define THAWED_SET(n, from)                                                                        \
+    ON(305, n, "set")                                                                              \
+    ",'process':1,'value':'a','until':1305000000,'sent':" #from "000000}\n"
+#define THAWED(from)                                                                               \
+    HEADER FAULT_OF_NODE(1, 1, "pause", "start", 1) FAULT_OF_NODE(1, 2, "pause", "start", 2)       \
+        FAULT_OF_NODE(1, 3, "pause", "start", 3) ASK(2, 1) REFUSE(60, 1) ASK(290, 1)               \
+            FAULT_OF_NODE(300, 1, "pause", "end", 1) FAULT_OF_NODE(300, 2, "pause", "end", 2)      \
+                FAULT_OF_NODE(300, 3, "pause", "end", 3) THAWED_SET(1, from) THAWED_SET(2, from)   \
+                    THAWED_SET(3, from) REFUSE(320, 1) ENDED(1305, 1, "expired", "a", "ttl")       \
+                        ENDED(1305, 2, "expired", "a", "ttl")                                      \
+                            ENDED(1305, 3, "expired", "a", "ttl")
+
+Test(no_leak, keys_that_a_fault_held_back_are_not_of_the_refusal_behind_it)
+{
+    assert_verdict(judge_lines("no_leak", THAWED(3)), VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", THAWED(3)), VERDICT_SKIPPED);
+    assert_fails(judge_lines("no_leak", THAWED(304)), BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_fails(judge_lines("result_truth", THAWED(304)), BLAME_LIBRARY, ASSUMPTION_NONE);
+}

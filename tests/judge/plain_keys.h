@@ -311,29 +311,6 @@ static inline bool plain_under_way(const struct plain_history *h, const struct h
     return false;
 }
 
-/* "Refused, but a majority kept the key to its ttl": of one value that was set meanwhile. */
-static inline bool plain_kept_to_its_ttl(const struct plain_history *h, size_t refused)
-{
-    size_t asked = plain_invoke_of(h, refused);
-    for (size_t i = asked; i < refused; i++) {
-        const struct history_event *set = &h->events[i];
-        if (!plain_key(set, HISTORY_KEY_SET) || set->process != h->events[refused].process ||
-            set->resource != h->events[refused].resource) {
-            continue;
-        }
-        for (size_t k = refused; k < h->count; k++) {
-            const struct history_event *end = &h->events[k];
-            if (plain_key(end, HISTORY_KEY_EXPIRED) && end->cause == CAUSE_TTL &&
-                end->resource == set->resource && plain_same(&end->owner, &set->value) &&
-                plain_keeps_majority(h, k, set) && !plain_under_way(h, set, end->node, k) &&
-                !plain_excused(h, set->process, end->node, plain_first_set(h, set), k)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* "The first release of this grant", of which no loss was told: was an earlier one answered, or a
  * loss told, up to event `last`? */
 static inline bool plain_released_before(const struct plain_history *h, size_t grant, size_t last)

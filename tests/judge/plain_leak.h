@@ -112,6 +112,21 @@ static inline int64_t plain_latency_ns(const struct plain_history *h, size_t las
     return latency_ns;
 }
 
+/* "One of its node or link held it back, from when it was sent until it came." */
+static inline bool plain_held_back(const struct plain_history *h, size_t set)
+{
+    const struct history_event *s = &h->events[set];
+    for (size_t i = 0; i < set; i++) {
+        const struct history_event *e = &h->events[i];
+        bool link = fault_is(e->fault_kind, FAULT_ON_LINK);
+        if (plain_begins(e) && (!link || history_fault_names_client(e, s->process)) &&
+            history_fault_names_node(e, s->node) && plain_fault_over_ns(h, i) >= plain_sent_ns(s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* "A fault touched its client, its node, a link of its client or all of them since it was set; or
  * one of its node or link held it back, from when it was sent until it came. A latency does not,
  * beyond two round trips of all of them and half a ttl after its lock knew." */

@@ -2,6 +2,7 @@
 #ifndef TESTS_JUDGE_PLAIN_TRUTH_H
 #define TESTS_JUDGE_PLAIN_TRUTH_H
 
+#include "tests/judge/plain_leak.h"
 #include "tests/judge/plain_notice.h"
 
 /* Had a client a key of this resource on this node at any moment from event `from` to `to`? */
@@ -125,6 +126,44 @@ static inline bool plain_not_extended_untrue(const struct plain_history *h, size
         }
     }
     return true;
+}
+
+/* "One of its node or link held it back, from when it was sent until it came": the newest set of
+ * this value on this node before event `last`. */
+static inline bool plain_late_set(const struct plain_history *h, const struct history_event *set,
+                                  int32_t node, size_t last)
+{
+    for (size_t i = last; i-- > 0;) {
+        const struct history_event *e = &h->events[i];
+        if (e->node == node && plain_set_by(e, set->process, set->resource, &set->value)) {
+            return plain_held_back(h, i);
+        }
+    }
+    return false;
+}
+
+/* "Refused, but a majority kept the key to its ttl": of one value that was set meanwhile. */
+static inline bool plain_kept_to_its_ttl(const struct plain_history *h, size_t refused)
+{
+    size_t asked = plain_invoke_of(h, refused);
+    for (size_t i = asked; i < refused; i++) {
+        const struct history_event *set = &h->events[i];
+        if (!plain_key(set, HISTORY_KEY_SET) || set->process != h->events[refused].process ||
+            set->resource != h->events[refused].resource) {
+            continue;
+        }
+        for (size_t k = refused; k < h->count; k++) {
+            const struct history_event *end = &h->events[k];
+            if (plain_key(end, HISTORY_KEY_EXPIRED) && end->cause == CAUSE_TTL &&
+                end->resource == set->resource && plain_same(&end->owner, &set->value) &&
+                plain_keeps_majority(h, k, set) && !plain_under_way(h, set, end->node, k) &&
+                !plain_late_set(h, set, end->node, k) &&
+                !plain_excused(h, set->process, end->node, plain_first_set(h, set), k)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 static inline bool plain_untrue(const struct plain_history *h, size_t i)
