@@ -17,6 +17,7 @@ struct batch {
     int64_t stress_ns;
     enum run_keep keep;
     uint32_t keep_last; /* unmet runs that are kept */
+    uint32_t tries;     /* of a run that the machine's lateness left open; at least 1 */
     bool stop_at_first;
     const char *trace; /* or NULL */
     const char *out;

@@ -199,6 +199,7 @@ bool merge_run_read(const struct json *json, struct run_report *run)
         json_text(json, 0, "library", run->library, sizeof run->library) &&
         json_text(json, 0, "why", run->sentences, sizeof run->sentences);
     (void)json_number(json, 0, "wall_ns", &wall_ns);
+    (void)json_number(json, 0, "late_tries", &run->late_tries);
     report_causes_read(json, json_find(json, 0, "causes"), run);
     run->virtual_ns = (int64_t)virtual_ns;
     run->wall_ns = (int64_t)wall_ns;

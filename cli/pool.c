@@ -112,6 +112,7 @@ static _Noreturn void pool_child_run(const struct pool *pool, const struct agend
         .stress_ns = order->stress_ns,
         .keep = order->keep,
         .keep_last = order->keep_last,
+        .tries = order->tries,
         .stop_at_first = order->stop_at_first,
         .trace = order->trace,
         .out = order->out,

@@ -12,7 +12,7 @@
 #include "cli/files.h"
 #include "cli/report.h"
 
-enum { POOL_JOBS_MAX = 256, KEEP_LAST_MAX = 100000 };
+enum { POOL_JOBS_MAX = 256, KEEP_LAST_MAX = 100000, POOL_TRIES = 3, POOL_TRIES_MAX = 100 };
 
 struct pool_order {
     const struct scenario_list *scenarios;
@@ -29,6 +29,7 @@ struct pool_order {
     int64_t stress_ns; /* 0: none */
     enum run_keep keep;
     uint32_t keep_last; /* of each scenario and world: unmet runs, the newest */
+    uint32_t tries;     /* of a run on real servers that the machine's lateness left open */
     bool stop_at_first;
     const char *trace; /* takes the trace of the only run, or NULL */
     const char *out;

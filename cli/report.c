@@ -90,6 +90,7 @@ void report_add(struct report_group *group, const struct run_report *run)
     group->unmet += run->status == RUN_UNMET;
     group->unknown += run->status == RUN_UNKNOWN;
     group->errors += run->status == RUN_ERROR;
+    group->late_tries += run->late_tries;
     if (run->violations != 0) {
         group->violated++;
         if (group->first_violated == 0 || run->run < group->first_violated) {

@@ -35,6 +35,7 @@ struct report_group {
     uint64_t unmet;
     uint64_t unknown;
     uint64_t errors;
+    uint64_t late_tries;             /* runs that were begun again, for the machine had been late */
     uint64_t violated;               /* runs in which some check failed, expected or not */
     uint64_t first_violated;         /* number of that run, from 1; 0 if none */
     uint64_t failed[RUN_CHECKS_MAX]; /* per check: runs in which it failed */

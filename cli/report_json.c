@@ -81,6 +81,9 @@ void report_line(const struct report *report, const struct report_group *group,
              ",\"seed\":%" PRIu64 ",\"run\":%" PRIu64 ",\"events\":%" PRIu64
              ",\"virtual_ns\":%" PRId64,
              run->seed, run->run, run->events, run->virtual_ns);
+    if (run->late_tries > 0) {
+        text_add(line, ",\"late_tries\":%" PRIu64, run->late_tries);
+    }
     text_add_json_field(line, "library", run->library);
     text_add(line, ",\"checks\":");
     checks_print(run, line);

@@ -2,6 +2,8 @@
 #include "cli/apart.h"
 #include "cli/report_formats.h"
 
+#include <inttypes.h>
+
 enum { RECAP_GROUPS_MAX = 30 };
 
 static bool differs(const struct report *report, const struct report_group *groups, size_t i)
@@ -31,9 +33,23 @@ static bool buried(const struct report *report, const struct report_group *group
     return found && report->apart != NULL && report->apart->count > 0;
 }
 
+/* What took longer than it need have, and is no verdict's fault. */
+static void tell_late(const struct report *report, const struct report_group *groups, size_t count)
+{
+    uint64_t tries = 0;
+    for (size_t i = 0; i < count; i++) {
+        tries += groups[i].late_tries;
+    }
+    if (tries > 0 && report->format == REPORT_TEXT) {
+        printf("%" PRIu64 " %s left open by nothing but this machine's lateness, and begun again\n",
+               tries, tries == 1 ? "run was" : "runs were");
+    }
+}
+
 void report_recap(const struct report *report, const struct report_group *groups, size_t count)
 {
     size_t told = 0;
+    tell_late(report, groups, count);
     if (report->format != REPORT_TEXT || report->quiet || report->brief || report->table != NULL ||
         !buried(report, groups, count)) {
         return;

@@ -188,6 +188,17 @@ static bool meant_to_fail(const struct scenario *scenario, const struct run_repo
     return false;
 }
 
+/* Whether nothing but our own lateness keeps it from being as expected. */
+static bool is_late(const struct recording *recording, const struct run_report *report)
+{
+    bool late = report->status == RUN_UNKNOWN && report->unmet != 0;
+    for (size_t i = 0; i < check_count(); i++) {
+        const struct check_result *result = recording_result(recording, i);
+        late = late && ((report->unmet >> i & 1u) == 0 || result->reason == CHECK_REASON_LATE);
+    }
+    return late;
+}
+
 /* What is not as expected comes first, then what else was violated. */
 static void describe(const struct scenario *scenario, const struct recording *recording,
                      const struct run_report *report, struct text *text)
@@ -267,6 +278,7 @@ static void compare(const struct scenario *scenario, const struct recording *rec
     struct text open = text_over(report->open, sizeof report->open);
     take_open(recording, &open);
     report->status = (uint8_t)status;
+    report->late = is_late(recording, report);
     if (report->violations != 0) {
         take_evidence(recording, report);
     }

@@ -56,13 +56,15 @@ struct run_report {
     uint8_t error;         /* RUN_ERROR: enum error_code */
     bool kept;             /* the directory holds the history */
     bool logged;           /* the directory holds no history, but logs of what could not be done */
+    bool late;             /* unknown, and but for the machine's lateness it might not be */
     uint32_t violations;   /* bit i: check i of the table failed */
     uint32_t unmet;        /* bit i: check i is not as expected */
     uint32_t inapplicable; /* bit i: check i was skipped because of what the lock declares */
     uint8_t verdicts[RUN_CHECKS_MAX];
     uint8_t blames[RUN_CHECKS_MAX];
-    uint64_t run;   /* number of it in its group, from 1; set by the caller */
-    uint32_t place; /* which of its name in the folder of its seed, from 1, where kept */
+    uint64_t run;        /* number of it in its group, from 1; set by the caller */
+    uint64_t late_tries; /* how often it was late before, and begun again; set by the caller */
+    uint32_t place;      /* which of its name in the folder of its seed, from 1, where kept */
     uint64_t seed;
     uint64_t events;
     uint64_t history_hash; /* XXH64 of the history's bytes; 0 if it was not printed */

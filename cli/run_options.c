@@ -33,6 +33,7 @@ enum {
     KEY_TIMING,
     KEY_STRESS,
     KEY_KEEP_LAST,
+    KEY_TRIES,
     KEY_FILTER,
     KEY_UPDATE,
     KEY_WATCH,
@@ -73,6 +74,11 @@ static const struct argp_option run_option_table[] = {
     {"keep", KEY_KEEP, "WHEN", 0, "keep histories: on-failure (default), always or never", 0},
     {"keep-last", KEY_KEEP_LAST, "N", 0,
      "of a scenario's runs that are not as expected keep N, newer ones first (default 100)", 0},
+    {"tries", KEY_TRIES, "N", 0,
+     "begin a run on real servers up to N times where nothing but the machine's own lateness "
+     "leaves "
+     "it unknown (default 3)",
+     0},
     {"out", KEY_OUT, "DIR", 0, "folder of the results (default $PICKLOCK_OUT, or picklock-out)", 0},
     {"shard", KEY_SHARD, "K/N", 0,
      "do the K-th of N parts, and leave its results as a file for "
@@ -190,6 +196,8 @@ static error_t run_value(int key, const char *arg, struct run_options *options)
         return parse_keep(arg, &options->order.keep) ? 0 : EINVAL;
     case KEY_KEEP_LAST:
         return parse_count(arg, KEEP_LAST_MAX, &options->order.keep_last) ? 0 : EINVAL;
+    case KEY_TRIES:
+        return parse_count(arg, POOL_TRIES_MAX, &options->order.tries) ? 0 : EINVAL;
     case KEY_COLOUR:
         options->colour = arg;
         return words_index("color", arg) >= 0 ? 0 : EINVAL;
@@ -294,4 +302,5 @@ void run_options_init(struct run_options *options)
     order->time_scale_ppm = 1000000;
     order->out = results_default();
     order->keep_last = 100;
+    order->tries = POOL_TRIES;
 }

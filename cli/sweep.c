@@ -348,6 +348,7 @@ int command_sweep(int argc, char **argv)
         .time_scale_ppm = 1000000,
         .keep = KEEP_ON_FAILURE,
         .keep_last = 1,
+        .tries = POOL_TRIES,
         .out = results_default(),
     };
     command_parse(&sweep_argp, argc, argv, &sweep);

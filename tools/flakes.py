@@ -91,7 +91,8 @@ def main():
                     apart.update(path for path in files if path.stem == line["scenario"])
                 if line["type"] != "run":
                     continue
-                run = {"pass": number, "scenario": line["scenario"], "status": line["status"], "load": round(load, 1)}
+                run = {"pass": number, "scenario": line["scenario"], "status": line["status"], "load": round(load, 1),
+                       "late_tries": line.get("late_tries", 0)}
                 if line["status"] != "met":
                     run.update(checks=unlike(line), folder=line.get("folder"), why=line.get("why"))
                     print(json.dumps(run), flush=True)
@@ -111,6 +112,7 @@ def tell(runs):
           f"flakes_per_1000 {1000 * changed / len(runs):.2f} verdicts")
     print(f"{', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}; "
           f"load {loads[0]} to {loads[-1]}, median {loads[len(loads) // 2]}")
+    print(f"flakes_late_tries {sum(run.get('late_tries', 0) for run in runs)} runs begun again for the machine's lateness")
     sys.exit(1 if changed else 0)
 
 
