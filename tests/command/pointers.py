@@ -10,7 +10,7 @@ from common import PICKLOCK, ROOT, Command, main
 ROOMS = ("adapters", "base", "bench", "checker", "cli", "deploy", "docs", "examples", "harness", "history", "lockcore", "results",
          "scenarios", "servers", "tests", "tools")
 A_PATH = re.compile(r"(?<![\w./$<\"-])(?:%s)/[\w./*{},-]*[\w*}/]" % "|".join(ROOMS))
-OTHERS_OPTIONS = {"--pdeathsig", "--reinstall", "--resume-failed", "--retry"}   # of other programs, or told not to be there
+OTHERS_OPTIONS = {"--foreground", "--pdeathsig", "--reinstall", "--resume-failed", "--retry"}   # of other programs, or told not to be there
 
 
 def tracked(*patterns):
