@@ -337,3 +337,14 @@ struct blamed blame_counters(const struct ledger *ledger)
     }
     return blamed_library();
 }
+
+struct blamed blame_kept(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
+        if ((claim->present >> node & 1) != 0 && key->came_back) {
+            return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE};
+        }
+    }
+    return blamed_library();
+}

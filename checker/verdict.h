@@ -59,6 +59,10 @@ struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim 
 /* How many of a claim's keys the nodes let expire in their time. */
 int32_t keys_run_out(const struct ledger *ledger, const struct ledger_claim *claim);
 
+/* Keys are there that were deleted: a deletion that a node forgot at a restart is not the lock's.
+ */
+struct blamed blame_kept(const struct ledger *ledger, const struct ledger_claim *claim);
+
 /* A client went on, at the ledger's now, with a lease that was over: was it stopped, or slow? */
 struct blamed blame_late(const struct ledger *ledger, const struct ledger_claim *claim);
 

@@ -20,6 +20,8 @@ enum truth_reason {
                                      an end; number[0]: that were there meanwhile */
     EXTENDED_BUT_NOT_PROLONGED,   /* number[0]: nodes that gave a key more time meanwhile */
     NOT_EXTENDED_BUT_HELD,        /* its keys were there, and were to stay for number[0] */
+    NOT_HELD_BUT_FREED,           /* "not held", but it deleted number[0] of its keys itself */
+    UNKNOWN_FOR_NOTHING,          /* a release, where all was well; number[0]: as above */
 };
 
 /* Of what an extension's answer is held against, as parts of a ttl. */
@@ -31,6 +33,7 @@ enum {
 
 struct result_truth {
     struct check_result result;
+    bool timely; /* our own lock in the simulator, where nothing is late but by a fault */
     struct undeleted undeleted;
 };
 
@@ -42,8 +45,9 @@ static size_t truth_bytes(const struct history_header *header)
 
 static void truth_init(void *state, const struct history_header *header)
 {
-    (void)header;
-    memset(state, 0, sizeof(struct result_truth));
+    struct result_truth *truth = state;
+    memset(truth, 0, sizeof *truth);
+    truth->timely = header->tries > 0 && !header->declared && strcmp(header->world, "sim") == 0;
 }
 
 static void truth_complete(const struct ledger *ledger, const struct ledger_claim *claim,
@@ -90,18 +94,6 @@ static bool truth_hindered(const struct ledger *ledger, const struct ledger_clai
                                ledger->now_ns);
 }
 
-/* A deletion that a node forgot at a restart is not the lock's. */
-static struct blamed blame_kept(const struct ledger *ledger, const struct ledger_claim *claim)
-{
-    for (int32_t node = 0; node < ledger->node_count; node++) {
-        const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
-        if ((claim->present >> node & 1) != 0 && key->came_back) {
-            return (struct blamed){BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE};
-        }
-    }
-    return blamed_library();
-}
-
 static void truth_released(struct result_truth *truth, const struct ledger *ledger,
                            const struct ledger_claim *claim, const struct history_event *event)
 {
@@ -116,22 +108,6 @@ static void truth_released(struct result_truth *truth, const struct ledger *ledg
         .number = {present, 0},
     };
     truth_violated(truth, ledger, claim, &finding);
-}
-
-/* Whether this node had a key of the grant, or any of its client, at a moment of the extension. */
-static bool truth_had(const struct ledger *ledger, const struct ledger_claim *claim, int32_t node)
-{
-    uint64_t asked_index = ledger_process(ledger, claim->process)->open_index;
-    const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
-    const struct ledger_claim *last = ledger_key_claim(ledger, key);
-    if ((claim->present >> node & 1) != 0 || ledger_ends(claim)[node].index > asked_index) {
-        return true;
-    }
-    if (key->present) {
-        return key->process == HISTORY_NOBODY || key->process == claim->process;
-    }
-    return last != NULL && last->process == claim->process &&
-           ledger_ends(last)[node].index > asked_index;
 }
 
 /* Whether this node gave a key more time since the extension was asked, or had no need to; where a
@@ -168,7 +144,7 @@ static void truth_prolonged(struct result_truth *truth, const struct ledger *led
     if (shared || claim->over != OVER_NOT || ledger_bits(claim->set) < ledger->quorum) {
         return;
     }
-    int32_t had = truth_count(ledger, claim, truth_had);
+    int32_t had = truth_count(ledger, claim, ledger_had_key);
     int32_t gave = truth_count(ledger, claim, truth_gave);
     bool gone = !ledger->promises && had < ledger->quorum;
     bool idle = ledger->declared && !renews && ledger->ttl_ns > 0 && gave < ledger->quorum;
@@ -219,7 +195,8 @@ static void truth_extended(struct result_truth *truth, const struct ledger *ledg
 }
 
 /* No fault was there, every node carried it out, and all of them had told so: there was nothing
- * not to know. A reply that was back only just now may not have been looked at yet. */
+ * not to know. A reply that was back only just now may not have been looked at yet. Where nothing
+ * is late there is nothing not to know either, whatever the nodes were asked. */
 static void truth_unknown(struct result_truth *truth, const struct ledger *ledger,
                           const struct ledger_claim *claim)
 {
@@ -228,15 +205,15 @@ static void truth_unknown(struct result_truth *truth, const struct ledger *ledge
     struct check_rest rest = rest_of_wait(ledger, process->open_ns, 0);
     rest.processes[0] = claim->process;
     rest.causes |= CHECK_LATE_KEYS;
-    if (claim->heard_ns > ledger->now_ns - HISTORY_LATE_NOTED_NS) {
-        return;
-    }
-    if (answered < ledger->store_count || ledger_any_fault(ledger, process->open_ns) ||
+    bool heard = answered >= ledger->store_count &&
+                 claim->heard_ns <= ledger->now_ns - HISTORY_LATE_NOTED_NS;
+    bool calm = truth->timely && ledger_is_calm_since(ledger, claim->acquire_ns);
+    if ((!heard && !calm) || ledger_any_fault(ledger, process->open_ns) ||
         ledger_late(ledger, &rest).late_ns > 0) {
         return;
     }
     struct finding finding = {
-        .reason = UNKNOWN_BUT_ANSWERED,
+        .reason = heard ? UNKNOWN_BUT_ANSWERED : UNKNOWN_FOR_NOTHING,
         .blamed = blamed_library(),
         .number = {answered, 0},
         .rest = rest, /* that it stood still meanwhile may be told later */
@@ -244,16 +221,21 @@ static void truth_unknown(struct result_truth *truth, const struct ledger *ledge
     truth_violated(truth, ledger, claim, &finding);
 }
 
-/* Our own lock knows whether it released anything; of others only their words tell what ok is. */
+/* Our own lock knows whether it released anything, also by a command that it had to send again; of
+ * others only their words tell what ok, or not held, is. */
 static void truth_freed(struct result_truth *truth, const struct ledger *ledger,
-                        const struct ledger_claim *claim)
+                        const struct ledger_claim *claim, const struct history_event *event)
 {
-    int32_t without = ledger_bits(claim->unfreed & ~claim->freed);
-    if (ledger->declared || claim->over != OVER_RELEASED || without < ledger->quorum) {
+    bool done = event->type == HISTORY_OK;
+    bool first = claim->over_index == ledger_process(ledger, claim->process)->open_index;
+    int32_t nodes = ledger_bits(done ? claim->unfreed & ~claim->freed : claim->freed);
+    if (ledger->declared || claim->over != OVER_RELEASED || (!done && !first) ||
+        nodes < ledger->quorum) {
         return;
     }
-    struct finding finding = {
-        .reason = RELEASED_BUT_NOT_HELD, .blamed = blamed_library(), .number = {without, 0}};
+    struct finding finding = {.reason = done ? RELEASED_BUT_NOT_HELD : NOT_HELD_BUT_FREED,
+                              .blamed = blamed_library(),
+                              .number = {nodes, 0}};
     truth_violated(truth, ledger, claim, &finding);
 }
 
@@ -310,9 +292,7 @@ static void truth_operation(struct result_truth *truth, const struct ledger *led
         truth_unknown(truth, ledger, claim);
     } else {
         truth_released(truth, ledger, claim, event);
-        if (event->type == HISTORY_OK) {
-            truth_freed(truth, ledger, claim);
-        }
+        truth_freed(truth, ledger, claim, event);
     }
 }
 
@@ -384,6 +364,10 @@ static const struct truth_words truth_numbers[] = {
                                " nodes have its key"},
     [UNKNOWN_BUT_ANSWERED] = {"'s release of ", " was left unknown, but all ",
                               " nodes had carried it out"},
+    [UNKNOWN_FOR_NOTHING] = {"'s release of ", " was left unknown without a fault, when ",
+                             " nodes had carried it out"},
+    [NOT_HELD_BUT_FREED] = {"'s release of ", " said that nothing was held, but it had deleted ",
+                            " of the keys itself"},
     [RELEASED_BUT_NOT_HELD] = {"'s release of ", " said done, but ",
                                " nodes had no key of it to delete"},
     [FREED_WHILE_HELD] = {" gave ", " back once, which it held several times, and ",
@@ -455,6 +439,8 @@ static void effect_truth(const struct telling *telling)
                                  " goes on, but its keys were gone"},
         [UNKNOWN_BUT_ANSWERED] = {" was told nothing of its release of ",
                                   ", but all nodes had carried it out"},
+        [UNKNOWN_FOR_NOTHING] = {" was told nothing of its release of ", " without a fault"},
+        [NOT_HELD_BUT_FREED] = {" was told that ", " is not held, but it deleted the keys itself"},
         [RELEASED_BUT_NOT_HELD] = {" released ", " had no key of it"},
         [FREED_WHILE_HELD] = {" gave one of several back of ", ", and its keys were deleted"},
         [EXTENDED_BUT_GONE] = {" extended ", ", but its keys were gone"},
@@ -496,5 +482,6 @@ const struct check check_result_truth = {
     .explains = 1 << GRANTED_WITHOUT_MAJORITY | 1 << RELEASED_BUT_KEPT |
                 1 << NOT_RELEASED_BUT_HELD | 1 << REFUSED_BUT_KEPT | 1 << EXTENDED_BUT_REMADE |
                 1 << UNKNOWN_BUT_ANSWERED | 1 << RELEASED_BUT_NOT_HELD | 1 << FREED_WHILE_HELD |
-                1 << EXTENDED_BUT_NOT_PROLONGED | 1 << NOT_EXTENDED_BUT_HELD,
+                1 << EXTENDED_BUT_NOT_PROLONGED | 1 << NOT_EXTENDED_BUT_HELD |
+                1 << NOT_HELD_BUT_FREED | 1 << UNKNOWN_FOR_NOTHING,
 };

@@ -318,6 +318,10 @@ bool ledger_watched(const struct ledger *ledger, const struct ledger_claim *clai
 const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
                                             const struct ledger_key *key);
 
+/* Whether this node had a key of a claim, or any of its client, at a moment of the operation that
+ * the client asked last. */
+bool ledger_had_key(const struct ledger *ledger, const struct ledger_claim *claim, int32_t node);
+
 /* Whether a fault touched this client, this node, or all of them, at any time from then to now; but
  * for those of the kinds that are spared (bits). */
 bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,

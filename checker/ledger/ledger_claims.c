@@ -260,3 +260,18 @@ int32_t ledger_asker(const struct ledger *ledger, uint32_t resource)
     }
     return longest != NULL ? longest->process : HISTORY_NOBODY;
 }
+
+bool ledger_had_key(const struct ledger *ledger, const struct ledger_claim *claim, int32_t node)
+{
+    uint64_t asked_index = ledger_process(ledger, claim->process)->open_index;
+    const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
+    const struct ledger_claim *last = ledger_key_claim(ledger, key);
+    if ((claim->present >> node & 1) != 0 || ledger_ends(claim)[node].index > asked_index) {
+        return true;
+    }
+    if (key->present) {
+        return key->process == HISTORY_NOBODY || key->process == claim->process;
+    }
+    return last != NULL && last->process == claim->process &&
+           ledger_ends(last)[node].index > asked_index;
+}

@@ -384,42 +384,6 @@ static inline int plain_set_others(const struct plain_history *h, size_t grant)
     return __builtin_popcountll(nodes);
 }
 
-/* On how many nodes was a release of this grant, asked for at event `asked`, carried out by event
- * `last`: with a key to delete, or (`without`) with none? */
-static inline int plain_carried_out(const struct plain_history *h, size_t grant, size_t last,
-                                    bool without)
-{
-    const struct history_event *g = &h->events[grant];
-    uint64_t deleted = 0;
-    uint64_t kept = 0;
-    for (size_t i = plain_grant_end(h, grant); i <= last; i++) {
-        const struct history_event *e = &h->events[i];
-        bool its = e->kind == HISTORY_NODE && e->process == g->process &&
-                   e->resource == g->resource && plain_same(&e->value, &g->value);
-        deleted |= its && e->f == HISTORY_KEY_DELETED ? UINT64_C(1) << e->node : 0;
-        kept |= its && e->f == HISTORY_KEY_KEPT ? UINT64_C(1) << e->node : 0;
-    }
-    return __builtin_popcountll(without ? kept & ~deleted : kept | deleted);
-}
-
-/* Whether the reply to each of those was back, and not only just now. */
-static inline bool plain_all_back(const struct plain_history *h, size_t grant, size_t last)
-{
-    const struct history_event *g = &h->events[grant];
-    for (size_t i = plain_grant_end(h, grant); i <= last; i++) {
-        const struct history_event *e = &h->events[i];
-        bool its = (plain_key(e, HISTORY_KEY_DELETED) || plain_key(e, HISTORY_KEY_KEPT)) &&
-                   e->process == g->process && e->resource == g->resource &&
-                   plain_same(&e->value, &g->value);
-        bool heard = (e->flags & HISTORY_HAS_REPLIED) != 0 &&
-                     e->replied_ns <= h->events[last].time_ns - HISTORY_LATE_NOTED_NS;
-        if (its && !heard) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* "No fault was in force and nobody stood still" since event `from`; a clock that was set stays so.
  */
 static inline bool plain_quiet(const struct plain_history *h, size_t from, size_t last)
@@ -434,24 +398,6 @@ static inline bool plain_quiet(const struct plain_history *h, size_t from, size_
         }
     }
     return true;
-}
-
-/* "Release left unknown although every node carried it out, all replies were back [...]; release ok
- * although a majority had no key of the grant to delete." */
-static inline bool plain_release_untrue(const struct plain_history *h, size_t i)
-{
-    size_t grant = plain_grant_of(h, i);
-    if (grant == h->count || plain_grant_end(h, grant) > i ||
-        !plain_is(&h->events[plain_grant_end(h, grant)], HISTORY_RELEASE, HISTORY_INVOKE)) {
-        return false;
-    }
-    if (h->events[i].type == HISTORY_OK) {
-        return !h->header->declared &&
-               plain_carried_out(h, grant, i, true) >= h->header->node_count / 2 + 1;
-    }
-    return h->events[i].type == HISTORY_INFO &&
-           plain_carried_out(h, grant, i, false) == h->header->node_count &&
-           plain_all_back(h, grant, i) && plain_quiet(h, plain_invoke_of(h, i), i);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef TESTS_JUDGE_PLAIN_TRUTH_H
 #define TESTS_JUDGE_PLAIN_TRUTH_H
 
+#include "tests/judge/plain_conduct.h"
 #include "tests/judge/plain_leak.h"
 #include "tests/judge/plain_notice.h"
 
@@ -166,6 +167,85 @@ static inline bool plain_kept_to_its_ttl(const struct plain_history *h, size_t r
     return false;
 }
 
+/* On how many nodes was a release of this grant, asked for at event `asked`, carried out by event
+ * `last`: with a key to delete, or (`without`) with none? */
+static inline int plain_carried_out(const struct plain_history *h, size_t grant, size_t last,
+                                    bool without)
+{
+    const struct history_event *g = &h->events[grant];
+    uint64_t deleted = 0;
+    uint64_t kept = 0;
+    for (size_t i = plain_grant_end(h, grant); i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        bool its = e->kind == HISTORY_NODE && e->process == g->process &&
+                   e->resource == g->resource && plain_same(&e->value, &g->value);
+        deleted |= its && e->f == HISTORY_KEY_DELETED ? UINT64_C(1) << e->node : 0;
+        kept |= its && e->f == HISTORY_KEY_KEPT ? UINT64_C(1) << e->node : 0;
+    }
+    return __builtin_popcountll(without ? kept & ~deleted : kept | deleted);
+}
+
+/* Whether the reply to each of those was back, and not only just now. */
+static inline bool plain_all_back(const struct plain_history *h, size_t grant, size_t last)
+{
+    const struct history_event *g = &h->events[grant];
+    for (size_t i = plain_grant_end(h, grant); i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        bool its = (plain_key(e, HISTORY_KEY_DELETED) || plain_key(e, HISTORY_KEY_KEPT)) &&
+                   e->process == g->process && e->resource == g->resource &&
+                   plain_same(&e->value, &g->value);
+        bool heard = (e->flags & HISTORY_HAS_REPLIED) != 0 &&
+                     e->replied_ns <= h->events[last].time_ns - HISTORY_LATE_NOTED_NS;
+        if (its && !heard) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "Release left unknown although every node carried it out, all replies were back [...], or, of our
+ * own lock in the simulator, although no fault was in force since a ttl before"; "release ok
+ * although a majority had no key of the grant to delete." */
+static inline bool plain_release_untrue(const struct plain_history *h, size_t i)
+{
+    size_t grant = plain_grant_of(h, i);
+    if (grant == h->count || plain_grant_end(h, grant) > i ||
+        !plain_is(&h->events[plain_grant_end(h, grant)], HISTORY_RELEASE, HISTORY_INVOKE)) {
+        return false;
+    }
+    if (h->events[i].type == HISTORY_OK) {
+        return !h->header->declared &&
+               plain_carried_out(h, grant, i, true) >= h->header->node_count / 2 + 1;
+    }
+    bool heard = plain_carried_out(h, grant, i, false) == h->header->node_count &&
+                 plain_all_back(h, grant, i);
+    bool own = h->header->tries > 0 && !h->header->declared &&
+               strcmp(h->header->world, "sim") == 0 &&
+               plain_sound(h, h->events[plain_invoke_of(h, grant)].time_ns, i);
+    return h->events[i].type == HISTORY_INFO && (heard || own) &&
+           plain_quiet(h, plain_invoke_of(h, i), i);
+}
+
+/* "Release `fail` although it deleted a majority of its keys itself, [...] of what was neither
+ * released nor told lost before", of a lock that is our own. */
+static inline bool plain_freed_itself(const struct plain_history *h, size_t failed)
+{
+    size_t grant = plain_grant_of(h, failed);
+    if (h->header->declared || grant == h->count || plain_grant_end(h, grant) > failed ||
+        plain_grant_end(h, grant) != plain_invoke_of(h, failed)) {
+        return false;
+    }
+    uint64_t deleted = 0;
+    for (size_t i = plain_invoke_of(h, failed); i < failed; i++) {
+        const struct history_event *e = &h->events[i];
+        bool its = plain_key(e, HISTORY_KEY_DELETED) && e->process == h->events[grant].process &&
+                   e->resource == h->events[grant].resource &&
+                   plain_same(&e->value, &h->events[grant].value);
+        deleted |= its ? UINT64_C(1) << e->node : 0;
+    }
+    return __builtin_popcountll(deleted) >= h->header->node_count / 2 + 1;
+}
+
 static inline bool plain_untrue(const struct plain_history *h, size_t i)
 {
     const struct history_event *e = &h->events[i];
@@ -180,6 +260,9 @@ static inline bool plain_untrue(const struct plain_history *h, size_t i)
     if (plain_is(e, HISTORY_RELEASE, HISTORY_OK)) {
         size_t grant = plain_grant_of(h, i);
         return grant < h->count && plain_holding(h, i, grant) >= majority;
+    }
+    if (plain_is(e, HISTORY_RELEASE, HISTORY_FAIL) && plain_freed_itself(h, i)) {
+        return true;
     }
     if (plain_is(e, HISTORY_RELEASE, HISTORY_FAIL)) {
         size_t grant = plain_grant_of(h, i);

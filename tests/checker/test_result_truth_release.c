@@ -1,0 +1,133 @@
+/* test_result_truth_release.c: what a release answered, held against what it did. */
+#include "tests/checker/story.h"
+
+#define CLIENT_1_HOLDS ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 1000)
+
+#define KEPT3(ms, p, v) KEPT(ms, 1, p, v) KEPT(ms, 2, p, v) KEPT(ms, 3, p, v)
+#define HELD_5                                                                                     \
+    ASK(1, 1)                                                                                      \
+    SET3(5, 1, "a", 1005) SET(5, 4, 1, "a", 1005) SET(5, 5, 1, "a", 1005) GRANT(10, 1, "a", 990)
+#define DELETED5(ms, p, v) DELETED3(ms, p, v) DELETED(ms, 4, p, v) DELETED(ms, 5, p, v)
+
+#define HEARD(ms, n, p, v, back)                                                                   \
+    ON(ms, n, "deleted")                                                                           \
+    ",'process':" #p ",'value':'" v "','owner':'" v "','cause':'released','sent':20000000,"        \
+    "'replied':" #back "000000}\n"
+#define HEARD5(ms, p, v, back)                                                                     \
+    HEARD(ms, 1, p, v, back)                                                                       \
+    HEARD(ms, 2, p, v, back) HEARD(ms, 3, p, v, back) HEARD(ms, 4, p, v, 23) HEARD(ms, 5, p, v, 23)
+
+Test(result_truth, release_left_unknown_though_all_nodes_carried_it_out_fails)
+{
+    static const char unknown[] =
+        HEADER HELD_5 FREE(20, 1) HEARD5(22, 1, "a", 23) UNKNOWN(25, 1, "release");
+    assert_fails(judge_lines("result_truth", unknown), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("result_truth", unknown),
+                     "result_truth: client 1's release of r0 was left unknown, but all 5 nodes had "
+                     "carried it out");
+}
+
+#define OWN                                                                                        \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'promises_validity':true,'tries':4,'world':"
+
+/* Whatever it asked the nodes. In the real world an answer may be late, or be missed. */
+Test(result_truth, release_of_our_own_lock_left_unknown_without_a_fault_fails)
+{
+    static const char unknown[] =
+        OWN "'sim'}\n" CLIENT_1_HOLDS FREE(20, 1) UNKNOWN(425, 1, "release");
+    assert_fails(judge_lines("result_truth", unknown), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("result_truth", unknown),
+                     "result_truth: client 1's release of r0 was left unknown without a fault, "
+                     "when 0 nodes had carried it out");
+    assert_verdict(judge_lines("result_truth", OWN "'real'}\n" CLIENT_1_HOLDS FREE(20, 1)
+                                                   UNKNOWN(425, 1, "release")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", OWN "'sim'}\n" CLIENT_1_HOLDS FAULT_OF_NODE(
+                                                   15, 1, "lose_reply", "start", 1) FREE(20, 1)
+                                                   UNKNOWN(425, 1, "release")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth",
+                               OWN "'sim'}\n" CLIENT_1_HOLDS FREE(20, 1) STOOD_STILL(24, "loop", 2)
+                                   UNKNOWN(425, 1, "release")),
+                   VERDICT_PASS);
+}
+
+/* A node that did not, a fault, or our own standstill: then it could not know. */
+Test(result_truth, release_left_unknown_for_a_reason_passes)
+{
+    assert_verdict(judge_lines("result_truth", HEADER HELD_5 FREE(20, 1) DELETED3(22, 1, "a")
+                                                   UNKNOWN(25, 1, "release")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", HEADER HELD_5 FREE(20, 1) HEARD5(22, 1, "a", 29)
+                                                   UNKNOWN(25, 1, "release")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", HEADER HELD_5 FREE(20, 1) DELETED5(22, 1, "a")
+                                                   UNKNOWN(25, 1, "release")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth",
+                               HEADER HELD_5 FAULT_OF_NODE(15, 1, "latency", "start", 1) FREE(20, 1)
+                                   HEARD5(22, 1, "a", 23) UNKNOWN(25, 1, "release")),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth",
+                               HEADER HELD_5 FREE(20, 1) HEARD5(22, 1, "a", 23)
+                                   STOOD_STILL(24, "loop", 2) UNKNOWN(25, 1, "release")),
+                   VERDICT_PASS);
+}
+
+/* The deletion of the release before, of which nothing was heard, is still under way. */
+Test(result_truth, not_held_is_honest_of_what_was_given_back_before)
+{
+    assert_verdict(judge_lines("result_truth",
+                               HEADER CLIENT_1_HOLDS FREE(20, 1) UNKNOWN(40, 1, "release")
+                                   FREE(41, 1) RELEASE_FAILS(42, 1)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", HEADER CLIENT_1_HOLDS FREE(20, 1) UNKNOWN(
+                                                   40, 1, "release") FREE(41, 1) FREED(42, 1)),
+                   VERDICT_FAIL);
+}
+
+/* Of two deletions, of which the first one's answer was lost, the second finds nothing. */
+Test(result_truth, not_held_although_the_release_itself_deleted_the_keys_fails)
+{
+    struct check_result result = judge_lines(
+        "result_truth", HEADER CLIENT_1_HOLDS FAULT_OF_NODE(15, 1, "lose_reply", "start", 1)
+                            FREE(20, 1) DELETED3(22, 1, "a") RELEASE_FAILS(42, 1));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)3);
+    cr_assert_str_eq(headline("result_truth", HEADER CLIENT_1_HOLDS FREE(20, 1) DELETED3(22, 1, "a")
+                                                  RELEASE_FAILS(42, 1)),
+                     "result_truth: client 1's release of r0 said that nothing was held, but it "
+                     "had deleted 3 of the keys itself");
+    assert_verdict(judge_lines("result_truth",
+                               HEADER CLIENT_1_HOLDS FREE(20, 1) DELETED(22, 1, 1, "a")
+                                   DELETED(22, 2, 1, "a") RELEASE_FAILS(42, 1)),
+                   VERDICT_PASS);
+}
+
+/* A holder that is careful tells of the loss before the key runs out. */
+Test(result_truth, not_held_is_honest_of_what_was_told_lost_before)
+{
+    assert_verdict(judge_lines("result_truth",
+                               HEADER CLIENT_1_HOLDS LOST(40, 1) FREE(50, 1) RELEASE_FAILS(55, 1)),
+                   VERDICT_PASS);
+}
+
+Test(result_truth, release_told_done_by_a_majority_that_had_no_key_fails)
+{
+#define GONE(header)                                                                               \
+    header ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990)                                  \
+        ENDED(15, 1, "evicted", "a", "eviction") ENDED(15, 2, "evicted", "a", "eviction")          \
+            ENDED(15, 3, "evicted", "a", "eviction") FREE(20, 1) KEPT3(22, 1, "a") FREED(25, 1)
+    assert_fails(judge_lines("result_truth", GONE(HEADER)), BLAME_LIBRARY, ASSUMPTION_NONE);
+    /* Of another's lock only its own words tell what it means by ok. */
+    assert_verdict(
+        judge_lines("result_truth", GONE("{'format':'picklock-history','version':1,'nodes':5,"
+                                         "'clients':2,'ttl':1000000000,'declared':true}\n")),
+        VERDICT_PASS);
+    /* Deleted by a first release whose reply was lost, and missed by the second. */
+    assert_verdict(judge_lines("result_truth",
+                               HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990)
+                                   FREE(20, 1) DELETED3(21, 1, "a") KEPT3(22, 1, "a") FREED(25, 1)),
+                   VERDICT_PASS);
+}
