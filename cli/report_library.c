@@ -56,6 +56,9 @@ enum library_outcome library_outcome(const struct report_group *group)
     if (group->errors > 0 || group->runs == 0) {
         return LIBRARY_ERROR;
     }
+    if (group->unknown > 0) {
+        return LIBRARY_UNKNOWN;
+    }
     if (group->violated > 0) {
         return LIBRARY_ASSUMPTION;
     }
@@ -110,12 +113,11 @@ static void print_apart(const struct apart_list *apart)
     }
 }
 
-/* "exclusion, no_leak": what failed; what could not be said, where nothing did. */
-static void group_checks(const struct report_group *group, struct text *text)
+/* "exclusion, no_leak": what failed, or what could not be said. */
+static void group_checks(const struct report_group *group, bool open, struct text *text)
 {
-    bool failed = group->violated > 0;
     for (size_t i = 0; i < check_count(); i++) {
-        if (failed ? group->failed[i] > 0 : group->open[i] > 0) {
+        if (open ? group->open[i] > 0 : group->failed[i] > 0) {
             text_add(text, "%s%s", text->length > 0 ? ", " : "", check_at(i)->name);
         }
     }
@@ -141,6 +143,18 @@ static void print_assumed(const struct report *report, const struct report_group
     }
 }
 
+/* Below a row that is not as its file expects, though the library is not to blame. */
+static void print_unmet(const struct report_group *group)
+{
+    char memory[SENTENCE_BYTES];
+    struct text checks = text_over(memory, sizeof memory);
+    report_unmet(group, &checks);
+    if (group->unmet > 0) {
+        printf("%-20s %-30s not expected: a lock of its kind passes %s here\n", "", "",
+               checks.data);
+    }
+}
+
 static void print_groups(const struct report *report, const struct report_group *groups,
                          size_t count, enum library_outcome outcome)
 {
@@ -151,11 +165,12 @@ static void print_groups(const struct report *report, const struct report_group 
         }
         struct text checks = text_over(memory, sizeof memory);
         if (outcome != LIBRARY_PASSED && outcome != LIBRARY_ERROR) {
-            group_checks(&groups[i], &checks);
+            group_checks(&groups[i], outcome == LIBRARY_UNKNOWN, &checks);
         }
         print_row(library_outcome_name(outcome), groups[i].scenario, checks.data);
         if (outcome == LIBRARY_ASSUMPTION) {
             print_assumed(report, &groups[i]);
+            print_unmet(&groups[i]);
         }
     }
 }
@@ -174,12 +189,17 @@ static void print_declared(const struct lock_nature *nature)
     printf("%s\n\n", nature->declares == 0 ? "it declares nothing" : "");
 }
 
-static void print_answer(const struct report *report, const size_t outcomes[LIBRARY_OUTCOMES])
+static void print_answer(const struct report *report, const size_t outcomes[LIBRARY_OUTCOMES],
+                         size_t unexpected)
 {
     if (outcomes[LIBRARY_BLAMED] > 0) {
         printf("Not safe: the library broke its own promises. `%s show %s/NAME/1/real` tells "
                "how.\n",
                program_called(), report->out);
+    } else if (unexpected > 0) {
+        printf("Not as safe as a lock of its kind can be: what %zu of these failed, such a lock "
+               "passes, though the library is not to blame for it.\n",
+               unexpected);
     } else if (outcomes[LIBRARY_UNKNOWN] + outcomes[LIBRARY_ERROR] > 0) {
         printf("Not known: nothing was found that the library is to blame for, but not all of it "
                "could be judged.\n");
@@ -199,6 +219,7 @@ static void print_answer(const struct report *report, const size_t outcomes[LIBR
 void report_library(const struct report *report, const struct report_group *groups, size_t count)
 {
     size_t outcomes[LIBRARY_OUTCOMES] = {0};
+    size_t unexpected = 0;
     const struct apart_list *apart = report->apart;
     print_declared(report->nature);
     printf("%-20s %-30s %s\n", "outcome", "scenario", "what was tried");
@@ -208,6 +229,7 @@ void report_library(const struct report *report, const struct report_group *grou
     print_apart(apart);
     for (size_t i = 0; i < count; i++) {
         outcomes[library_outcome(&groups[i])]++;
+        unexpected += groups[i].unmet > 0 ? 1 : 0;
     }
     printf("\n%zu tried:", count);
     for (int i = 0; i < LIBRARY_OUTCOMES; i++) {
@@ -215,7 +237,7 @@ void report_library(const struct report *report, const struct report_group *grou
                library_outcome_name((enum library_outcome)i));
     }
     printf("; %zu do not apply\n", apart->count);
-    print_answer(report, outcomes);
+    print_answer(report, outcomes, unexpected);
 }
 
 void report_apart(struct report *report)

@@ -129,6 +129,25 @@ def everything_is_tried_and_told(picklock):
     return check("a library gets a table of what was tried", holds, (code, told, errors))
 
 
+def what_such_a_lock_passes_is_told(picklock):
+    """A file that expects a pass where an assumption failed: exit 1, which the table and the answer tell."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = os.path.join(place, "scenarios", "library")
+        os.makedirs(folder)
+        with open(os.path.join(TOP, "scenarios", "library", "many-holder-stopped.yaml"), encoding="utf-8") as file:
+            text = file.read().replace("section_exclusion: any", "section_exclusion: pass")
+        with open(os.path.join(folder, "many-holder-stopped.yaml"), "w", encoding="utf-8") as file:
+            file.write(text)
+        done = subprocess.run([picklock, "run", "--adapter", EXAMPLE], cwd=place, capture_output=True, text=True)
+    words = (
+        "not expected: a lock of its kind passes section_exclusion here",
+        "1 tried: 0 passed, 0 failed (library), 1 failed (assumption)",
+        "Not as safe as a lock of its kind can be: what 1 of these failed, such a lock passes",
+    )
+    holds = done.returncode == 1 and all(word in done.stdout for word in words)
+    return check("a row that is not as its file expects is told", holds, (done.returncode, done.stdout, done.stderr))
+
+
 def a_library_for_one_node_is_known(picklock):
     code, told, errors = library(picklock, f"{EXAMPLE} one", "many-alone", "one-alone")
     words = ("a lock for one node", "1, as it is for one node: many-alone", "Nothing was found")
@@ -430,6 +449,7 @@ def main():
         misbehaviour_is_an_error(picklock, "garbage", ["line 5", "I am not JSON"]),
         misbehaviour_is_an_error(picklock, "die", ["exit code 7", "the last words"]),
         everything_is_tried_and_told(picklock),
+        what_such_a_lock_passes_is_told(picklock),
         a_library_for_one_node_is_known(picklock),
         deadlines_and_cancels_are_told(picklock),
         bad_is_an_error(picklock, "twice", ["not open: 1 was answered before"]),

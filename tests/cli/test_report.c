@@ -1,6 +1,7 @@
 /* test_report.c: two worlds disagree only where both could say. */
 #include "cli/report.h"
 #include "cli/report_formats.h"
+#include "cli/report_library.h"
 
 #include "checker/check.h"
 
@@ -76,4 +77,22 @@ Test(report, a_violation_beats_an_environment_that_failed_whichever_came_first)
             cr_assert_eq(status_after(order[i], order[j]), order[i > j ? i : j]);
         }
     }
+}
+
+/* What could not be judged is not hidden by what failed for an assumption. */
+Test(report, a_scenario_of_a_library_is_what_its_worst_run_is)
+{
+    static struct report_group group;
+    group = (struct report_group){.runs = 2, .met = 2};
+    cr_assert_eq(library_outcome(&group), LIBRARY_PASSED);
+    group.violated = 1;
+    cr_assert_eq(library_outcome(&group), LIBRARY_ASSUMPTION);
+    group.met = 1;
+    group.unknown = 1;
+    cr_assert_eq(library_outcome(&group), LIBRARY_UNKNOWN);
+    group.errors = 1;
+    cr_assert_eq(library_outcome(&group), LIBRARY_ERROR);
+    group.last.violations = 1;
+    group.last.blames[0] = BLAME_LIBRARY;
+    cr_assert_eq(library_outcome(&group), LIBRARY_BLAMED);
 }
