@@ -4,7 +4,11 @@
 #include "servers/kinds.h"
 #include "servers/launch.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+/* What so many seeds draw is looked at before the first run; further ones say it when they run. */
+enum { SEEDS_LOOKED_AT = 1000 };
 
 bool apart_needed(const struct scenario_list *scenarios)
 {
@@ -48,9 +52,44 @@ struct result apart_sort(struct scenario_list *scenarios, const struct lock_natu
     return RESULT_OK;
 }
 
+/* Which of a scenario's faults is nothing that can strike real servers of its kind. */
+static bool a_fault_cannot_strike(const struct scenario *scenario, struct text *why)
+{
+    const struct server_kind *kind = server_kind_at(scenario->node_kind);
+    for (uint32_t i = 0; i < scenario->fault_count; i++) {
+        enum fault_kind fault = (enum fault_kind)scenario->faults[i].kind;
+        if (scenario->faults[i].node_mask != 0 && !server_launch_has(kind->launch, fault)) {
+            text_add(why, "%s is nothing that can strike real %s servers", fault_kind_name(fault),
+                     kind->name);
+            server_launch_explain(kind->launch, fault, why);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The same of what one of the seeds draws, of the first of them that are many. */
+static bool a_draw_cannot_strike(const struct scenario *scenario, const struct agenda_order *runs,
+                                 struct text *why)
+{
+    static struct plan plan;
+    for (uint64_t i = 0; scenario->random.present && i < runs->seeds && i < SEEDS_LOOKED_AT; i++) {
+        uint64_t seed = runs->seed_first + i;
+        char memory[WHY_BYTES];
+        struct text what = text_over(memory, sizeof memory);
+        scenario_plan(scenario, seed, 1000000, &plan);
+        if (a_fault_cannot_strike(&plan.scenario, &what)) {
+            text_add(why, "of what seed %" PRIu64 " draws, %s", seed, what.data);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Why the real world cannot run it; false: it can. Redis' servers are looked for when they start.
  */
-static bool real_lacks(const struct scenario *scenario, bool cluster, struct text *why)
+static bool real_lacks(const struct scenario *scenario, const struct agenda_order *runs,
+                       bool cluster, struct text *why)
 {
     const struct server_kind *kind = server_kind_at(scenario->node_kind);
     const struct server_launch *launch = kind->launch;
@@ -75,14 +114,8 @@ static bool real_lacks(const struct scenario *scenario, bool cluster, struct tex
                  scenario->node_count == 1 ? "is" : "are", (int)scenario->node_count);
         return true;
     }
-    for (uint32_t i = 0; i < scenario->fault_count; i++) {
-        enum fault_kind fault = (enum fault_kind)scenario->faults[i].kind;
-        if (scenario->faults[i].node_mask != 0 && !server_launch_has(launch, fault)) {
-            text_add(why, "%s is nothing that can strike real %s servers", fault_kind_name(fault),
-                     kind->name);
-            server_launch_explain(launch, fault, why);
-            return true;
-        }
+    if (a_fault_cannot_strike(scenario, why) || a_draw_cannot_strike(scenario, runs, why)) {
+        return true;
     }
     if (kind == server_kind_at(SERVER_KIND_redis)) {
         return false;
@@ -115,7 +148,7 @@ struct result apart_absent(const struct scenario_list *scenarios, struct agenda_
         const struct server_kind *kind = server_kind_at(scenario->node_kind);
         struct apart *one = &apart->list[apart->count];
         struct text reason = text_over(one->why, sizeof one->why);
-        bool no_real = real_lacks(scenario, apart->cluster, &reason);
+        bool no_real = real_lacks(scenario, runs, apart->cluster, &reason);
         bool no_sim = kind->model == NULL && runs->worlds == 2;
         if (!no_real && !no_sim) {
             continue;

@@ -53,6 +53,14 @@ class Programs(Command):
         self.assertIn(str(self.folder / "other-redis"), (self.folder / "out/one/1/real/rerun.sh").read_text())
 
 
+class Draws(Command):
+    def test_a_draw_that_cannot_strike_real_servers_is_told_before_the_run(self):
+        path = SCENARIOS / "random" / "etcd-storm.yaml"
+        result = self.picklock("run", path, "--world", "sim,real", "--seed", "2")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("does not apply: of what seed 2 draws, clock_rate is nothing that can strike real etcd servers", result.stdout)
+
+
 HAZELCAST = GOOD.replace("{algorithm: redlock, ttl: 10s, node_timeout: 500ms}", "{algorithm: fenced_lock, ttl: 3s, node_timeout: 500ms}")
 
 
