@@ -110,14 +110,16 @@ static void truth_released(struct result_truth *truth, const struct ledger *ledg
     truth_violated(truth, ledger, claim, &finding);
 }
 
-/* Whether this node gave a key more time since the extension was asked, or had no need to; where a
- * fault touched it meanwhile, what it told may not be all that it did. */
+/* Whether this node gave a key more time since the extension was asked, or had no need to, for a
+ * whole ttl or to the end that was promised; where a fault touched it meanwhile, what it told may
+ * not be all that it did. */
 static bool truth_gave(const struct ledger *ledger, const struct ledger_claim *claim, int32_t node)
 {
     const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
     const struct ledger_process *process = ledger_process(ledger, claim->process);
     int64_t until_ns = process->open_ns + ledger->ttl_ns - ledger->ttl_ns / TRUTH_OFF_PARTS;
-    bool lasts = key->present && (key->endless || key->until_ns >= until_ns);
+    int64_t end_ns = claim->until_least_ns < until_ns ? claim->until_least_ns : until_ns;
+    bool lasts = key->present && (key->endless || key->until_ns >= end_ns);
     return key->kept_index > process->open_index || lasts ||
            ledger_touched(ledger, claim->process, node, process->open_ns, 0);
 }

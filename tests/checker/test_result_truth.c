@@ -345,13 +345,16 @@ Test(result_truth, extension_done_where_too_few_nodes_gave_a_key_more_time_fails
                      "nodes that make a majority gave its key more time");
 }
 
-/* It was done; there was no need; a node that a fault struck may not have told. */
+/* It was done; there was no need; no more was promised; a node that a fault struck may not have
+ * told. */
 Test(result_truth, extension_done_where_a_majority_gave_a_key_more_time_passes)
 {
     assert_verdict(judge_lines("result_truth", EXTENDS HELD_3 EXTEND(300, 1) MORE(301, 1) MORE(
                                                    301, 2) MORE(301, 3) EXTENDED(303, 1, 1290)),
                    VERDICT_PASS);
     assert_verdict(judge_lines("result_truth", EXTENDS HELD_3 EXTEND(3, 1) EXTENDED(5, 1, 990)),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", EXTENDS HELD_3 EXTEND(300, 1) EXTENDED(305, 1, 990)),
                    VERDICT_PASS);
     assert_verdict(judge_lines("result_truth",
                                EXTENDS HELD_3 EXTEND(300, 1) MORE(301, 1) MORE(301, 2)

@@ -50,11 +50,20 @@ static inline bool plain_gave_time(const struct plain_history *h, size_t from, s
     return false;
 }
 
-/* "A key that was to stay for a ttl, less 1 %, from then on, or has no end": of anybody. */
+/* "A key that was to stay for a ttl, less 1 %, from then on, or to the end that was promised, at
+ * its earliest reading, or has no end": of anybody. */
 static inline bool plain_lasts(const struct plain_history *h, size_t asked, size_t last,
                                int32_t node, uint32_t resource)
 {
+    const struct history_event *said = &h->events[last];
     int64_t ttl_ns = h->header->ttl_ns;
+    int64_t wanted_ns = h->events[asked].time_ns + ttl_ns - ttl_ns / 100;
+    if (plain_promises(h, said)) {
+        bool least = (said->flags & HISTORY_HAS_UNTIL_LEAST) != 0;
+        int64_t end_ns =
+            least && said->until_least_ns < said->until_ns ? said->until_least_ns : said->until_ns;
+        wanted_ns = end_ns < wanted_ns ? end_ns : wanted_ns;
+    }
     int64_t until_ns = -1;
     bool endless = false;
     for (size_t i = 0; i <= last; i++) {
@@ -72,8 +81,7 @@ static inline bool plain_lasts(const struct plain_history *h, size_t asked, size
             until_ns = known ? e->until_ns : 0;
         }
     }
-    return plain_holds(h, last, node, resource).there &&
-           (endless || until_ns >= h->events[asked].time_ns + ttl_ns - ttl_ns / 100);
+    return plain_holds(h, last, node, resource).there && (endless || until_ns >= wanted_ns);
 }
 
 /* "An extension ok [...] although from when it was asked to its answer less than a majority of
