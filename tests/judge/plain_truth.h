@@ -50,20 +50,28 @@ static inline bool plain_gave_time(const struct plain_history *h, size_t from, s
     return false;
 }
 
-/* "A key that was to stay for a ttl, less 1 %, from then on, or to the end that was promised, at
- * its earliest reading, or has no end": of anybody. */
-static inline bool plain_lasts(const struct plain_history *h, size_t asked, size_t last,
-                               int32_t node, uint32_t resource)
+/* "A ttl, less 1 %, from then on, or to the promised end", at its earliest reading: of what was
+ * granted at `grant`, asked to be extended at `asked` and told so at `last`. */
+static inline int64_t plain_wanted_ns(const struct plain_history *h, size_t grant, size_t asked,
+                                      size_t last)
 {
     const struct history_event *said = &h->events[last];
     int64_t ttl_ns = h->header->ttl_ns;
     int64_t wanted_ns = h->events[asked].time_ns + ttl_ns - ttl_ns / 100;
-    if (plain_promises(h, said)) {
-        bool least = (said->flags & HISTORY_HAS_UNTIL_LEAST) != 0;
-        int64_t end_ns =
-            least && said->until_least_ns < said->until_ns ? said->until_least_ns : said->until_ns;
-        wanted_ns = end_ns < wanted_ns ? end_ns : wanted_ns;
+    if (!h->header->promises_validity) {
+        return wanted_ns;
     }
+    int64_t end_ns = plain_promised_ns(h, grant, last);
+    if ((said->flags & HISTORY_HAS_UNTIL_LEAST) != 0 && said->until_least_ns < end_ns) {
+        end_ns = said->until_least_ns;
+    }
+    return end_ns < wanted_ns ? end_ns : wanted_ns;
+}
+
+/* "A key that was to stay" until then, "or has no end": of anybody. */
+static inline bool plain_lasts(const struct plain_history *h, int64_t wanted_ns, size_t last,
+                               int32_t node, uint32_t resource)
+{
     int64_t until_ns = -1;
     bool endless = false;
     for (size_t i = 0; i <= last; i++) {
@@ -96,10 +104,11 @@ static inline bool plain_extended_idly(const struct plain_history *h, size_t ext
         plain_sets(h, 0, extended, &h->events[grant]) < majority) {
         return false;
     }
+    int64_t wanted_ns = plain_wanted_ns(h, grant, asked, extended);
     int gave = 0;
     for (int32_t node = 0; node < h->header->node_count; node++) {
         gave += plain_gave_time(h, asked, extended, node, h->events[grant].resource) ||
-                        plain_lasts(h, asked, extended, node, h->events[grant].resource) ||
+                        plain_lasts(h, wanted_ns, extended, node, h->events[grant].resource) ||
                         plain_excused(h, h->events[grant].process, node, asked, extended)
                     ? 1
                     : 0;

@@ -199,6 +199,8 @@ static void compare_declared(struct random_stream *stream, const struct plain_hi
                                                   DECLARES_REENTRANT};
     struct history_header header = *h->header;
     struct plain_history declared = {&header, h->events, h->count};
+    struct random_stream own = random_stream("extends", seed + h->count);
+    uint16_t extends = (uint16_t)(random_below(&own, 2) << DECLARES_EXTEND);
     header.declared = true;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         header.declares |= (uint16_t)(random_below(stream, 2) << words[i]);
@@ -218,7 +220,7 @@ static void compare_declared(struct random_stream *stream, const struct plain_hi
         bool truth = seconds[k].judge == plain_result_truth;
         header.declares &= (uint16_t) ~(1u << DECLARES_EXTEND); /* what none of several did, the
                                                                    second judge does not count */
-        header.declares |= (uint16_t)(truth ? random_below(stream, 2) << DECLARES_EXTEND : 0);
+        header.declares |= truth ? extends : 0;
         if (seconds[k].judge == plain_answer_consistency || truth) {
             uint64_t alone = UINT64_C(1) << check_index(seconds[k].check);
             compare_one(k, judge_whole(&declared, alone), &declared, seed);
