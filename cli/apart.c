@@ -59,9 +59,7 @@ static bool a_fault_cannot_strike(const struct scenario *scenario, struct text *
     for (uint32_t i = 0; i < scenario->fault_count; i++) {
         enum fault_kind fault = (enum fault_kind)scenario->faults[i].kind;
         if (scenario->faults[i].node_mask != 0 && !server_launch_has(kind->launch, fault)) {
-            text_add(why, "%s is nothing that can strike real %s servers", fault_kind_name(fault),
-                     kind->name);
-            server_launch_explain(kind->launch, fault, why);
+            server_launch_explain(kind, fault, why);
             return true;
         }
     }

@@ -265,9 +265,8 @@ void server_cache(char path[SERVER_PATH_BYTES]);
 /* Has the kind in the real world what this fault of a node needs? */
 bool server_launch_has(const struct server_launch *launch, enum fault_kind fault);
 
-/* Why it has not, where that is known: ": ...". */
-void server_launch_explain(const struct server_launch *launch, enum fault_kind fault,
-                           struct text *why);
+/* That it has not, and why, where that is known: "clock_rate is nothing that can strike ...". */
+void server_launch_explain(const struct server_kind *kind, enum fault_kind fault, struct text *why);
 
 /* What opens a connection of a kind whose header was missing when picklock was built: nobody comes
  * so far, launch->lacks says why. */

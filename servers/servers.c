@@ -110,9 +110,11 @@ bool server_launch_has(const struct server_launch *launch, enum fault_kind fault
            !(order && !launch->orders);
 }
 
-void server_launch_explain(const struct server_launch *launch, enum fault_kind fault,
-                           struct text *why)
+void server_launch_explain(const struct server_kind *kind, enum fault_kind fault, struct text *why)
 {
+    const struct server_launch *launch = kind->launch;
+    text_add(why, "%s is nothing that can strike real %s servers", fault_kind_name(fault),
+             kind->name);
     bool time_or_power = fault_is(fault, FAULT_OF_CLOCK) || fault == FAULT_POWER_LOSS;
     if (fault == FAULT_CLOCK_RATE && launch->wall_only != NULL) {
         text_add(why, ": %s", launch->wall_only);

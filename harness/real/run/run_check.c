@@ -66,9 +66,8 @@ static struct result run_check_kind(const struct run *run, struct text *why)
             return result_error(ERROR_SCHEMA);
         }
         if (fault->node_mask != 0 && !server_launch_has(kind->launch, what)) {
-            text_add(why, "fault %u: %s is nothing that can strike real %s servers", k + 1,
-                     fault_kind_name(what), kind->name);
-            server_launch_explain(kind->launch, what, why);
+            text_add(why, "fault %u: ", k + 1);
+            server_launch_explain(kind, what, why);
             return result_error(ERROR_SCHEMA);
         }
         if (what == FAULT_FAILOVER && run->plan->scenario.pooler != POOLER_NONE) {
