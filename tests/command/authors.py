@@ -25,6 +25,11 @@ class Init(Command):
         self.refused(self.picklock("init", path), 4, "mine.yaml", "nothing was changed")
         self.assertEqual(path.read_text(), "precious")
         self.refused(self.picklock("init", "no-ending"), 4, "NAME.yaml")
+        self.refused(self.picklock("init", "it's x.yaml"), 4, "NAME.yaml", "one word of letters")
+        copy = self.write("it's x.yaml", GOOD)
+        said = self.picklock("run", copy)
+        self.assertEqual(said.returncode, 4)
+        self.assertIn("it's x.yaml gives none: rename the file to one word of letters", said.stderr)
         self.assertEqual(self.picklock("init", "bug-17.yaml").returncode, 0)
         self.assertIn("name: bug-17", (self.folder / "bug-17.yaml").read_text())
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from common import GOOD, PICKLOCK, Command, main
+from common import GOOD, PICKLOCK, ROOT, Command, main
 
 
 def leftovers(marker):
@@ -109,6 +109,19 @@ class Endings(Command):
         os.kill(child, signal.SIGKILL)
         self.assertEqual(process.wait(timeout=20), 3, process.stdout.read())
         self.assertTrue(wait_for(lambda: not leftovers(str(self.folder)), 10), leftovers(str(self.folder)))
+
+    def test_programs_that_keep_the_machine_busy_end_with_what_they_stand_beside(self):
+        environment = {**os.environ, "FOLDER": str(self.folder)}
+        busy = subprocess.Popen([ROOT / "tools" / "busy.sh", "3", "sleep", "60"], env=environment, start_new_session=True)
+        self.assertTrue(wait_for(lambda: len(leftovers(str(self.folder))) == 5))  # itself, three of them, and sleep
+        os.kill(busy.pid, signal.SIGKILL)
+        busy.wait()
+        ended = wait_for(lambda: len(leftovers(str(self.folder))) == 1)
+        left = {pid: command_line(pid)[0] for pid in leftovers(str(self.folder))}
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        self.assertTrue(ended, left)
+        self.assertEqual(list(left.values()), ["sleep"])
 
     def test_its_servers_answer_nobody_else(self):
         process = self.start("--keep", "always")
