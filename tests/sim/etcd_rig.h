@@ -26,6 +26,7 @@ enum {
     RIG_MODEL_BYTES = 1 << 14,
     RIG_BATCH_MAX = 64,
     RIG_ASK_BYTES = 4096,
+    DIFFERENCE_BYTES = 2 * MEMBER_ANSWER_BYTES,
 };
 
 /* A request, and who asks it for what. */
@@ -47,7 +48,8 @@ struct rig {
     struct lock_reply reply; /* what it answered last */
     bool replied;
     int64_t due_ns[RIG_LEASES + 1];
-    char difference[512];
+    uint64_t restarted_at; /* so many commands had been compared then */
+    char difference[DIFFERENCE_BYTES];
     _Alignas(16) char model[RIG_MODEL_BYTES];
 };
 
@@ -223,6 +225,29 @@ static inline void rig_learn(struct rig *rig, const struct rig_step *step, struc
     }
 }
 
+/* What both hold, where they part: the revision that each key was created at, and the whole answer.
+ */
+static inline void rig_tell_state(struct rig *rig, struct text *text)
+{
+    char memory[MEMBER_ANSWER_BYTES];
+    char reason[WHY_BYTES];
+    struct text answer = text_over(memory, sizeof memory);
+    struct text why = text_over(reason, sizeof reason);
+    const struct cluster *cluster = rig_cluster(rig);
+    text_add(text, "; restarted %" PRIu64 " commands ago; the model is at revision %" PRId64 ":",
+             rig->commands - rig->restarted_at, cluster->revision);
+    for (uint32_t i = 0; i < RIG_LEASES; i++) {
+        const struct cluster_lease *lease = &cluster->leases[i];
+        if (lease->open) {
+            text_add(text, " lease %u, key %" PRId64 ";", i, lease->revision);
+        }
+    }
+    bool told =
+        !result_failed(member_ask(&rig->members.nodes[rig->asked_node].server, "/v3/kv/range",
+                                  "{\"key\":\"AA==\",\"range_end\":\"AA==\"}", &answer, &why));
+    text_add(text, " etcd: %s", told ? memory : reason);
+}
+
 /* Ask both; false: they answer otherwise, as rig->difference says. */
 static inline bool rig_ask(struct rig *rig, const struct rig_step *steps, uint32_t count)
 {
@@ -240,11 +265,13 @@ static inline bool rig_ask(struct rig *rig, const struct rig_step *steps, uint32
         rig_learn(rig, &steps[i], told);
         same = told.type == reply.type && told.number == reply.number;
         if (!same) {
-            (void)snprintf(rig->difference, sizeof rig->difference,
-                           "command %" PRIu64 ", %s of lease %u: etcd answers %d %" PRId64
-                           ", the model %d %" PRId64,
-                           rig->commands, etcd_dialect.rows[steps[i].command.kind].name,
-                           steps[i].lease, told.type, told.number, reply.type, reply.number);
+            struct text difference = text_over(rig->difference, sizeof rig->difference);
+            text_add(&difference,
+                     "command %" PRIu64 ", %s of lease %u: etcd answers %d %" PRId64
+                     ", the model %d %" PRId64,
+                     rig->commands, etcd_dialect.rows[steps[i].command.kind].name, steps[i].lease,
+                     told.type, told.number, reply.type, reply.number);
+            rig_tell_state(rig, &difference);
         }
         rig->commands++;
     }
@@ -273,6 +300,7 @@ static inline void rig_kill(struct rig *rig, uint32_t real, uint32_t modelled)
     etcd_cluster.start(rig->model, &turn, &rig->door);
     rig_nap(CLUSTER_ELECTION_NS);
     rig_connect(rig, rig_leader(rig));
+    rig->restarted_at = rig->commands;
 }
 
 #endif
