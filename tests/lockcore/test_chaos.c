@@ -27,6 +27,7 @@ struct chaos {
     enum asked asked;
     bool holding;
     int64_t now_ns;
+    int64_t latest_ns; /* the highest that the clock has shown */
     int64_t asked_ns;
     uint32_t yes;            /* nodes that agreed to set `value` */
     struct lock_value value; /* of the newest SET */
@@ -133,6 +134,7 @@ static void take_tell(struct chaos *chaos, const struct lock_effect *effect)
 static void step(struct chaos *chaos, struct lock_event *event)
 {
     event->now_ns = chaos->now_ns;
+    chaos->latest_ns = chaos->now_ns > chaos->latest_ns ? chaos->now_ns : chaos->latest_ns;
     event->wall_ns = chaos->now_ns + (int64_t)below(chaos, 3) * NS_PER_S;
     for (uint32_t i = 0; i < LOCK_RANDOM_WORDS; i++) {
         event->random[i] = random_word(&chaos->dice);
@@ -277,10 +279,14 @@ static void chaos_step(struct chaos *chaos)
     }
 }
 
-/* Every node answers, timers come in time: the lock must be granted, released, and at rest. */
+/*
+ * Every node answers, timers come in time, and the clock has caught up with what it showed before
+ * it jumped back: the lock must be granted, released, and at rest.
+ */
 static void calm_down(struct chaos *chaos)
 {
     bool granted = false;
+    chaos->now_ns = chaos->latest_ns;
     for (uint32_t i = 0; i < CALM_STEPS_MAX; i++) {
         if (chaos->asked == ASKED_NOTHING && chaos->lock.state != LOCK_STATE_HELD && granted &&
             chaos->lock.state == LOCK_STATE_IDLE) {
