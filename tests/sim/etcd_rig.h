@@ -127,14 +127,34 @@ static inline struct lock_reply rig_model_ask(struct rig *rig, const struct rig_
 
 /* ---- the cluster ----------------------------------------------------------------------------- */
 
+#define RIG_STATUS "/v3/maintenance/status"
+
 /* A question to one member, by itself. */
-static inline int64_t rig_number(struct rig *rig, uint32_t node, const char *name)
+static inline int64_t rig_number(struct rig *rig, uint32_t node, const char *path, const char *name)
 {
     char memory[MEMBER_ANSWER_BYTES];
     struct text answer = text_over(memory, sizeof memory);
-    RIG_MUST(member_ask(&rig->members.nodes[node].server, "/v3/maintenance/status", "{}", &answer,
-                        &why));
+    RIG_MUST(member_ask(&rig->members.nodes[node].server, path, "{}", &answer, &why));
     return gateway_number((struct wire_text){answer.data, (uint32_t)answer.length}, name);
+}
+
+/* What a member has done so far is on its disk: "hash" commits before it counts. */
+static inline void rig_commit(struct rig *rig, uint32_t node)
+{
+    cr_assert_gt(rig_number(rig, node, "/v3/maintenance/hash", "hash"), 0);
+}
+
+/* As 304 for 3.4. */
+static inline uint32_t rig_version(struct rig *rig)
+{
+    char memory[256];
+    struct text name = text_over(memory, sizeof memory);
+    struct node *node = &rig->members.nodes[0];
+    unsigned major;
+    unsigned minor;
+    RIG_MUST(node->launch->version(&node->server, &name, &why));
+    cr_assert_eq(sscanf(memory, "etcd %u.%u", &major, &minor), 2, "%s", memory);
+    return major * 100 + minor;
 }
 
 /* Who leads, as one that is up says it; waits until there is one. */
@@ -143,7 +163,8 @@ static inline uint32_t rig_leader(struct rig *rig)
     for (;;) {
         for (uint32_t i = 0; i < rig->members.count; i++) {
             bool up = rig->members.nodes[i].state == NODE_UP;
-            if (up && rig_number(rig, i, "leader") == rig_number(rig, i, "header.member_id")) {
+            if (up && rig_number(rig, i, RIG_STATUS, "leader") ==
+                          rig_number(rig, i, RIG_STATUS, "header.member_id")) {
                 return i;
             }
         }
