@@ -15,6 +15,10 @@ enum validity_reason {
     BEYOND_ITS_KEYS /* promised for number[0]; its keys have number[1] */
 };
 
+enum {
+    BEYOND_PARTS = 10
+};                       /* of a ttl: more than a pause of a program between computing a promise
+                          * and asking what time it is */
 enum { BROKEN_MAX = 8 }; /* at one moment: a node that crashes has keys of many locks */
 
 /* A majority that breaks at the very moment at which its holder gives it back broke nothing: told
@@ -144,8 +148,20 @@ static int64_t keys_until_ns(const struct ledger *ledger, const struct ledger_cl
 }
 
 /*
- * A promise of more than its keys have, by more than a ttl: no rounding, no lateness and no way of
- * counting explains that. Who renews by itself may mean to.
+ * Whether nothing else can be why a promise ends later than its keys: nodes, their keys and all
+ * clocks are as they were, and its client ran since it asked, so that it said at once what it had
+ * computed.
+ */
+static bool validity_calm(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    return ledger_leases_are_sure(ledger) &&
+           !ledger_client_fault(ledger, claim->process, LEDGER_STOPS_A_CLIENT, claim->asked_ns,
+                                ledger->now_ns);
+}
+
+/*
+ * A promise of more than its keys have, by more than a ttl, or by a part of one where all is calm:
+ * no rounding, no lateness and no way of counting explains that. Who renews by itself may mean to.
  */
 static void validity_beyond(struct validity *validity, const struct ledger *ledger,
                             const struct ledger_claim *claim, const struct history_event *event)
@@ -153,8 +169,13 @@ static void validity_beyond(struct validity *validity, const struct ledger *ledg
     uint32_t clocks = UINT32_C(1) << FAULT_CLOCK_RATE | UINT32_C(1) << FAULT_CLOCK_JUMP;
     int64_t until_ns = keys_until_ns(ledger, claim);
     if (!ledger->declared || ledger_declares(ledger, DECLARES_RENEW) || ledger->ttl_ns == 0 ||
-        until_ns == TIME_NEVER || claim->until_least_ns - ledger->ttl_ns <= until_ns ||
+        until_ns == TIME_NEVER ||
         ledger_client_fault(ledger, claim->process, clocks, claim->asked_ns, ledger->now_ns)) {
+        return;
+    }
+    bool calm = validity_calm(ledger, claim);
+    int64_t beyond_ns = claim->until_least_ns - until_ns;
+    if (beyond_ns <= ledger->ttl_ns / (calm ? BEYOND_PARTS : 1)) {
         return;
     }
     struct finding finding = {
@@ -163,9 +184,9 @@ static void validity_beyond(struct validity *validity, const struct ledger *ledg
         .evidence_count = 2,
         .blamed = blamed_library(),
         .number = {claim->until_least_ns - ledger->now_ns, until_ns - ledger->now_ns},
-        .rest = rest_of_promise(ledger, claim),
+        .rest = rest_of_wait(ledger, claim->asked_ns, beyond_ns),
     };
-    finding.rest.margin_ns = claim->until_least_ns - ledger->ttl_ns - until_ns;
+    finding.rest.processes[0] = claim->process;
     finding.rest.causes |= CHECK_LATE_KEYS;
     check_fail(&validity->result, ledger, &finding);
 }

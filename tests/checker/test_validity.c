@@ -152,15 +152,67 @@ Test(validity, promise_beyond_its_keys_by_more_than_a_ttl_blames_the_library)
     cr_assert_str_eq(headline("validity", beyond),
                      "validity: client 1's lease of r0 was promised for another 980 s, and "
                      "the majority of its keys had 995 ms");
-    assert_verdict(judge_lines("validity", PROMISED("'validity'", "", 2005)), VERDICT_PASS);
-    assert_fails(judge_lines("validity", PROMISED("'validity'", "", 2006)), BLAME_LIBRARY,
-                 ASSUMPTION_NONE);
+#define A_NODE_FORGETS FAULT_OF_NODE(2, 1, "crash", "start", 5)
+    assert_verdict(judge_lines("validity", PROMISED("'validity'", A_NODE_FORGETS, 2005)),
+                   VERDICT_PASS);
+    assert_fails(judge_lines("validity", PROMISED("'validity'", A_NODE_FORGETS, 2006)),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
     assert_verdict(judge_lines("validity", PROMISED("'validity','renew'", "", 980000)),
                    VERDICT_PASS);
     assert_verdict(
         judge_lines("validity", PROMISED("'validity'",
                                          FAULT_OF_CLIENT(2, 1, "clock_rate", "start", 1), 980000)),
         VERDICT_PASS);
+}
+
+/* Replies that took 250 ms: who counts from them promises so much more than there is. */
+Test(validity, promise_beyond_its_keys_by_a_tenth_of_a_ttl_is_enough_where_no_fault_explains_it)
+{
+    assert_verdict(judge_lines("validity", PROMISED("'validity'", "", 1105)), VERDICT_PASS);
+    assert_fails(judge_lines("validity", PROMISED("'validity'", "", 1106)), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_verdict(judge_lines("validity", PROMISED("'validity','renew'", "", 1255)), VERDICT_PASS);
+#define IS_EXPLAINED_BY(fault)                                                                     \
+    assert_verdict(judge_lines("validity", PROMISED("'validity'", fault, 1255)), VERDICT_PASS)
+    IS_EXPLAINED_BY(A_NODE_FORGETS);
+    IS_EXPLAINED_BY(FAULT_OF_CLIENT(2, 1, "pause", "start", 1));
+    IS_EXPLAINED_BY(FAULT_OF_CLIENT(2, 1, "clock_jump", "start", 1));
+    assert_fails(
+        judge_lines("validity",
+                    PROMISED("'validity'", FAULT_OF_CLIENT(2, 1, "latency", "start", 1), 1255)),
+        BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("validity", PROMISES("'validity'") ASK(1, 1) SET3(5, 1, "a", 1005)
+                                               GRANT_BETWEEN(10, 1, "a", 1101, 1255)),
+                   VERDICT_PASS);
+}
+
+/* It may have been we who kept the program from saying at once what it had computed. */
+Test(validity, promise_beyond_its_keys_is_unknown_where_its_program_stood_still_for_as_long)
+{
+#define ANSWERED_LATE(length)                                                                      \
+    PROMISES("'validity'")                                                                         \
+    ASK(1, 1) SET3(5, 1, "a", 1005) STOOD_STILL_OF(300, 1, length) GRANT(310, 1, "a", 1255)
+    assert_verdict(judge_lines("validity", ANSWERED_LATE(250)), VERDICT_UNKNOWN);
+    assert_verdict(judge_lines("validity", ANSWERED_LATE(249)), VERDICT_FAIL);
+}
+
+/* An extension that gave its keys a ttl from when it was asked, and promises one from its answer.
+ */
+Test(validity, extension_beyond_its_keys_blames_the_library)
+{
+#define LONGER(n)                                                                                  \
+    ON(401, n, "extended") ",'process':1,'value':'a','owner':'a','until':1401000000}\n"
+#define EXTENDED_TO(until)                                                                         \
+    PROMISES("'validity'")                                                                         \
+    ASK(1, 1)                                                                                      \
+    SET3(5, 1, "a", 1005)                                                                          \
+    GRANT(10, 1, "a", 1000)                                                                        \
+    EXTEND(400, 1) LONGER(1) LONGER(2) LONGER(3) EXTENDED(650, 1, until) FREE(660, 1)
+    assert_verdict(judge_lines("validity", EXTENDED_TO(1501)), VERDICT_PASS);
+    struct check_result result = judge_lines("validity", EXTENDED_TO(1650));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)1000000000);
+    cr_assert_eq(result.number[1], (int64_t)751000000);
 }
 
 /* A node has keys of many locks: that one of them is given back at that moment excuses no other. */

@@ -389,15 +389,11 @@ static inline int64_t plain_asked_ns(const struct plain_history *h, size_t i)
     return INT64_MIN;
 }
 
-/* "Which was being given back before this one returned with a lease that ran": with its promise, or
- * within a ttl of its asking; no fault that takes keys, stops nodes or sets clocks before. */
-static inline bool plain_came_first(const struct plain_history *h, size_t early, size_t late)
+/* No fault before event `last` takes keys (of a node's process, an eviction), stops a node, or sets
+ * a clock or its rate. */
+static inline bool plain_leases_are_sure(const struct plain_history *h, size_t last)
 {
-    size_t back = plain_kept_until(h, early);
-    const struct history_event *e = &h->events[late];
-    bool runs = plain_promises(h, e) ? e->until_ns > e->time_ns
-                                     : e->time_ns - plain_asked_ns(h, late) < h->header->ttl_ns;
-    for (size_t i = 0; i < late; i++) {
+    for (size_t i = 0; i < last; i++) {
         const struct history_event *fault = &h->events[i];
         enum fault_kind kind = (enum fault_kind)fault->fault_kind;
         if (fault->kind == HISTORY_FAULT &&
@@ -407,7 +403,19 @@ static inline bool plain_came_first(const struct plain_history *h, size_t early,
             return false;
         }
     }
-    return runs && back < h->count && plain_is(&h->events[back], HISTORY_RELEASE, HISTORY_INVOKE) &&
+    return true;
+}
+
+/* "Which was being given back before this one returned with a lease that ran": with its promise, or
+ * within a ttl of its asking; no fault that takes keys, stops nodes or sets clocks before. */
+static inline bool plain_came_first(const struct plain_history *h, size_t early, size_t late)
+{
+    size_t back = plain_kept_until(h, early);
+    const struct history_event *e = &h->events[late];
+    bool runs = plain_promises(h, e) ? e->until_ns > e->time_ns
+                                     : e->time_ns - plain_asked_ns(h, late) < h->header->ttl_ns;
+    return runs && plain_leases_are_sure(h, late) && back < h->count &&
+           plain_is(&h->events[back], HISTORY_RELEASE, HISTORY_INVOKE) &&
            h->events[back].time_ns < e->time_ns;
 }
 

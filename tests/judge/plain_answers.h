@@ -4,11 +4,6 @@
 
 #include "tests/judge/plain_keys.h"
 
-static inline bool plain_declares(const struct plain_history *h, enum history_declares what)
-{
-    return h->header->declared && (h->header->declares >> what & 1) != 0;
-}
-
 /* "What a fault may explain that was in force since the lease was asked for." */
 static inline bool plain_may_be_a_fault(const struct plain_history *h, size_t grant, size_t last)
 {

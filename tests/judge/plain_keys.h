@@ -7,6 +7,44 @@
 /* A fault that loses but one reply is over sooner. */
 #define PLAIN_ONE_REPLY_NS INT64_C(10000000)
 
+/* Whether the lock says of itself that it does this. */
+static inline bool plain_declares(const struct plain_history *h, enum history_declares what)
+{
+    return h->header->declared && (h->header->declares >> what & 1) != 0;
+}
+
+/* The invoke whose answer event `end` is. */
+static inline size_t plain_invoke_of(const struct plain_history *h, size_t end)
+{
+    size_t found = end;
+    for (size_t i = 0; i < end; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind == HISTORY_OP && e->type == HISTORY_INVOKE &&
+            e->process == h->events[end].process) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* When a fault ended; INT64_MAX if it did not. */
+static inline int64_t plain_fault_end_ns(const struct plain_history *h, size_t start)
+{
+    for (size_t i = start + 1; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->kind == HISTORY_FAULT && e->f == HISTORY_FAULT_END &&
+            e->fault == h->events[start].fault) {
+            return e->time_ns;
+        }
+    }
+    return INT64_MAX;
+}
+
+static inline bool plain_begins(const struct history_event *e)
+{
+    return e->kind == HISTORY_FAULT && e->f == HISTORY_FAULT_START;
+}
+
 /* ---- keys -------------------------------------------------------------------------------------
  */
 
@@ -130,6 +168,67 @@ static inline bool plain_broke(const struct plain_history *h, const struct plain
     return false;
 }
 
+/* When the key on this node ends, as the node told last by event `last`; INT64_MAX: never, or it
+ * did not tell. */
+static inline int64_t plain_key_until_ns(const struct plain_history *h, size_t last, int32_t node,
+                                         uint32_t resource)
+{
+    int64_t until_ns = INT64_MAX;
+    for (size_t i = 0; i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        if (e->node == node && e->resource == resource &&
+            (plain_key(e, HISTORY_KEY_SET) || plain_key(e, HISTORY_KEY_EXTENDED) ||
+             plain_key(e, HISTORY_KEY_BACK))) {
+            until_ns = (e->flags & HISTORY_HAS_UNTIL) != 0 ? e->until_ns : INT64_MAX;
+        }
+    }
+    return until_ns;
+}
+
+/* Was a fault of a client's clock, or (`any`) one that stops it, in force since its operation was
+ * asked whose answer event `last` is? */
+static inline bool plain_hindered(const struct plain_history *h, size_t last, bool any)
+{
+    int64_t asked_ns = h->events[plain_invoke_of(h, last)].time_ns;
+    for (size_t i = 0; i < last; i++) {
+        const struct history_event *e = &h->events[i];
+        bool clock = e->fault_kind == FAULT_CLOCK_JUMP || e->fault_kind == FAULT_CLOCK_RATE;
+        bool stops = e->fault_kind == FAULT_PAUSE || e->fault_kind == FAULT_SLOW;
+        if (plain_begins(e) && (clock || (any && stops)) && e->process == h->events[last].process &&
+            plain_fault_end_ns(h, i) >= asked_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "A promise, of a lock that declares what it is and does not renew, that ends later, at its
+ * earliest reading, than the majority of its keys [...]: by more than a ttl, if no fault had set
+ * its client's clock since it was asked for; by more than a tenth of one, if no fault yet had taken
+ * keys, stopped a node or set a clock, and none stopped its client since then." */
+static inline bool plain_beyond(const struct plain_history *h, size_t told, size_t grant,
+                                int64_t until_ns)
+{
+    const struct history_event *e = &h->events[told];
+    int64_t ttl_ns = h->header->ttl_ns;
+    if (!h->header->declared || plain_declares(h, DECLARES_RENEW) || ttl_ns == 0 ||
+        plain_hindered(h, told, false)) {
+        return false;
+    }
+    bool least = (e->flags & HISTORY_HAS_UNTIL_LEAST) != 0 && e->until_least_ns < until_ns;
+    int64_t end_ns = least ? e->until_least_ns : until_ns;
+    bool calm = plain_leases_are_sure(h, told) && !plain_hindered(h, told, true);
+    int ends_too_early = 0;
+    for (int32_t node = 0; node < h->header->node_count; node++) {
+        struct plain_held held = plain_holds(h, told, node, e->resource);
+        bool its = held.there && held.process == h->events[grant].process &&
+                   plain_same(&held.value, &h->events[grant].value);
+        int64_t key_ns = plain_key_until_ns(h, told, node, e->resource);
+        ends_too_early += !its || key_ns < end_ns - (calm ? ttl_ns / 10 : ttl_ns) ? 1 : 0;
+    }
+    return ends_too_early > h->header->node_count - (h->header->node_count / 2 + 1);
+}
+
 static inline enum plain plain_validity(const struct plain_history *h)
 {
     static struct plain_spans leases;
@@ -149,7 +248,8 @@ static inline enum plain plain_validity(const struct plain_history *h)
         }
         verdict = PLAIN_PASS;
         if (until_ns <= e->time_ns ||
-            (known && plain_holding(h, i, grant) < h->header->node_count / 2 + 1)) {
+            (known && (plain_holding(h, i, grant) < h->header->node_count / 2 + 1 ||
+                       plain_beyond(h, i, grant, until_ns)))) {
             return PLAIN_FAIL;
         }
     }
@@ -184,38 +284,6 @@ static inline int plain_sets(const struct plain_history *h, size_t from, size_t 
         }
     }
     return __builtin_popcountll(nodes);
-}
-
-/* The invoke whose answer event `end` is. */
-static inline size_t plain_invoke_of(const struct plain_history *h, size_t end)
-{
-    size_t found = end;
-    for (size_t i = 0; i < end; i++) {
-        const struct history_event *e = &h->events[i];
-        if (e->kind == HISTORY_OP && e->type == HISTORY_INVOKE &&
-            e->process == h->events[end].process) {
-            found = i;
-        }
-    }
-    return found;
-}
-
-/* When a fault ended; INT64_MAX if it did not. */
-static inline int64_t plain_fault_end_ns(const struct plain_history *h, size_t start)
-{
-    for (size_t i = start + 1; i < h->count; i++) {
-        const struct history_event *e = &h->events[i];
-        if (e->kind == HISTORY_FAULT && e->f == HISTORY_FAULT_END &&
-            e->fault == h->events[start].fault) {
-            return e->time_ns;
-        }
-    }
-    return INT64_MAX;
-}
-
-static inline bool plain_begins(const struct history_event *e)
-{
-    return e->kind == HISTORY_FAULT && e->f == HISTORY_FAULT_START;
 }
 
 /* When what a fault did is over: "what was on its way when a delay ended still comes late", by all

@@ -190,8 +190,8 @@ static struct judge *judge_whole(const struct plain_history *h, uint64_t checks)
     return judge;
 }
 
-/* The same of a lock that says of itself what it does: `answer_consistency` and `result_truth` take
- * it at its word. */
+/* The same of a lock that says of itself what it does: `answer_consistency`, `result_truth` and
+ * `validity` take it at its word. */
 static void compare_declared(struct random_stream *stream, const struct plain_history *h,
                              uint64_t seed)
 {
@@ -216,12 +216,19 @@ static void compare_declared(struct random_stream *stream, const struct plain_hi
         nested += unclear ? 0 : 1;
         unclears += unclear ? 1 : 0;
     }
+    uint16_t said = header.declares;
     for (size_t k = 0; k < SECONDS; k++) {
         bool truth = seconds[k].judge == plain_result_truth;
-        header.declares &= (uint16_t) ~(1u << DECLARES_EXTEND); /* what none of several did, the
-                                                                   second judge does not count */
+        bool keys = seconds[k].judge == plain_validity;
+        header.declares = said;
+        /* What none of several did, the second judge does not count. */
+        header.declares &= (uint16_t) ~(1u << DECLARES_EXTEND);
         header.declares |= truth ? extends : 0;
-        if (seconds[k].judge == plain_answer_consistency || truth) {
+        if (keys) { /* how deep it is held does not matter to its keys */
+            header.declares |= 1u << DECLARES_VALIDITY;
+            header.declares &= (uint16_t) ~(1u << DECLARES_REENTRANT);
+        }
+        if (seconds[k].judge == plain_answer_consistency || truth || keys) {
             uint64_t alone = UINT64_C(1) << check_index(seconds[k].check);
             compare_one(k, judge_whole(&declared, alone), &declared, seed);
         }
