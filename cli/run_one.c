@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/hints.h"
+#include "cli/lateness.h"
 #include "cli/recording.h"
 #include "cli/replay.h"
 #include "cli/results.h"
@@ -171,32 +172,11 @@ static enum run_status take_check(const struct scenario *scenario,
     report->blames[i] = result->blame;
     report->inapplicable |= (result->inapplicable ? 1u : 0u) << i;
     report->violations |= (result->verdict == VERDICT_FAIL ? 1u : 0u) << i;
+    bool meant_to_fail = expected != NULL && strcmp(expected->verdict, "fail") == 0;
+    bool missed = status != RUN_MET && meant_to_fail && result->verdict != VERDICT_FAIL;
     report->unmet |= (status != RUN_MET ? 1u : 0u) << i;
+    report->missed |= (missed ? 1u : 0u) << i;
     return status;
-}
-
-/* Whether the file expects a fail that did not come. */
-static bool meant_to_fail(const struct scenario *scenario, const struct run_report *report)
-{
-    for (size_t i = 0; i < check_count(); i++) {
-        const struct expectation *expected = expectation_of(scenario, check_at(i)->name);
-        if ((report->unmet >> i & 1u) != 0 && expected != NULL &&
-            strcmp(expected->verdict, "fail") == 0 && report->verdicts[i] != VERDICT_FAIL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether nothing but our own lateness keeps it from being as expected. */
-static bool is_late(const struct recording *recording, const struct run_report *report)
-{
-    bool late = report->status == RUN_UNKNOWN && report->unmet != 0;
-    for (size_t i = 0; i < check_count(); i++) {
-        const struct check_result *result = recording_result(recording, i);
-        late = late && ((report->unmet >> i & 1u) == 0 || result->reason == CHECK_REASON_LATE);
-    }
-    return late;
 }
 
 /* What is not as expected comes first, then what else was violated. */
@@ -220,7 +200,7 @@ static void describe(const struct scenario *scenario, const struct recording *re
                 text_add(text, "\n");
             }
         }
-        if (unmet == 1 && meant_to_fail(scenario, report)) {
+        if (unmet == 1 && report->missed != 0) {
             hints_print(scenario, &history, text);
         }
     }
@@ -274,11 +254,15 @@ static void compare(const struct scenario *scenario, const struct recording *rec
         status = status_worse(status, RUN_UNKNOWN);
         text_add(&text, "every check was skipped: there was nothing to judge\n");
     }
+    report->late = lateness_alone(recording, report);
+    if (report->late && status == RUN_UNMET) {
+        status = RUN_UNKNOWN;
+        lateness_print(recording, &text);
+    }
     end_sentences(&text);
     struct text open = text_over(report->open, sizeof report->open);
     take_open(recording, &open);
     report->status = (uint8_t)status;
-    report->late = is_late(recording, report);
     if (report->violations != 0) {
         take_evidence(recording, report);
     }

@@ -59,6 +59,7 @@ struct run_report {
     bool late;             /* unknown, and but for the machine's lateness it might not be */
     uint32_t violations;   /* bit i: check i of the table failed */
     uint32_t unmet;        /* bit i: check i is not as expected */
+    uint32_t missed;       /* bit i: the file expects a fail of check i, which did not come */
     uint32_t inapplicable; /* bit i: check i was skipped because of what the lock declares */
     uint8_t verdicts[RUN_CHECKS_MAX];
     uint8_t blames[RUN_CHECKS_MAX];

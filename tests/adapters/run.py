@@ -392,22 +392,37 @@ def stopped_run_blames_nobody(picklock):
     return check("a run that was stopped blames nobody", holds, (longest, blamed, one))
 
 
+def run_that_stops(picklock, scenario, tries):
+    """The first of its runs stands still for two seconds; gives the code, its line of results, and what was printed."""
+    with tempfile.TemporaryDirectory() as place:
+        for name, text in (("in-time.yaml", scenario), ("stops.py", STOPS_THE_RUN)):
+            with open(os.path.join(place, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        adapter = f"python3 stops.py {os.path.join(TOP, 'tests', 'adapters', 'patient.py')}"
+        command = [picklock, "run", "in-time.yaml", "--world", "real", "--adapter", adapter, "--tries", tries]
+        done = subprocess.run(command + ["--results", "lines"], cwd=place, capture_output=True, text=True, timeout=120)
+        with open(os.path.join(place, "lines"), encoding="utf-8") as file:
+            return done.returncode, json.loads(file.readline()), done.stdout
+
+
 def late_run_is_begun_again(picklock):
     """What nothing but the machine's lateness leaves open is run again, and told; `--tries 1` leaves it."""
     found = {}
     for tries in ("3", "1"):
-        with tempfile.TemporaryDirectory() as place:
-            for name, text in (("in-time.yaml", IN_TIME), ("stops.py", STOPS_THE_RUN)):
-                with open(os.path.join(place, name), "w", encoding="utf-8") as file:
-                    file.write(text)
-            adapter = f"python3 stops.py {os.path.join(TOP, 'tests', 'adapters', 'patient.py')}"
-            command = [picklock, "run", "in-time.yaml", "--world", "real", "--adapter", adapter, "--tries", tries]
-            done = subprocess.run(command + ["--results", "lines"], cwd=place, capture_output=True, text=True, timeout=120)
-            with open(os.path.join(place, "lines"), encoding="utf-8") as file:
-                one = json.loads(file.readline())
-            found[tries] = (done.returncode, one["status"], one.get("late_tries"), "begun again" in done.stdout, done.stdout)
+        code, one, told = run_that_stops(picklock, IN_TIME, tries)
+        found[tries] = (code, one["status"], one.get("late_tries"), "begun again" in told, told)
     holds = found["3"][:4] == (0, "met", 1, True) and found["1"][:4] == (2, "unknown", None, False)
     return check("a run that the machine alone left open is begun again", holds, found)
+
+
+def missed_fail_is_begun_again(picklock):
+    """So is one in which a fail that the file expects did not come, and only then is it not as expected."""
+    found = {}
+    for tries in ("3", "1"):
+        code, one, told = run_that_stops(picklock, IN_TIME.replace("answer_consistency: pass", "exclusion: fail"), tries)
+        found[tries] = (code, one["status"], one.get("late_tries"), "this machine stood still for 2" in told, told)
+    holds = found["3"][:4] == (1, "unmet", 1, False) and found["1"][:4] == (2, "unknown", None, True)
+    return check("a fail that did not come while the machine stood still is asked for again", holds, found)
 
 
 def deaf_server_is_unknown(picklock):
@@ -463,6 +478,7 @@ def main():
         debate_works(picklock, times // 4 or 1),
         stopped_run_blames_nobody(picklock),
         late_run_is_begun_again(picklock),
+        missed_fail_is_begun_again(picklock),
         deaf_server_is_unknown(picklock),
         who_asks_nobody_is_blamed(picklock),
         a_guess_blames_nobody(picklock),
