@@ -248,11 +248,7 @@ static void renewal_moved(struct renewal *renewal, const struct ledger *ledger,
 /* Where anybody waited for a processor, so may have a service, which tells nothing of it. */
 static bool renewal_was_busy(const struct ledger *ledger)
 {
-    uint32_t late = ledger->late.count + ledger->late_nodes.count;
-    for (uint32_t slot = 0; slot < ledger->process_count; slot++) {
-        late += ledger_process_at(ledger, slot)->late.count;
-    }
-    return late > 0;
+    return ledger->lates > 0;
 }
 
 /* A holder leaves its section, and enters it again, where nobody knows for a while whether its

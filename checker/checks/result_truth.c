@@ -83,13 +83,12 @@ static void truth_granted(struct result_truth *truth, const struct ledger *ledge
 
 /* "Not held" is honest where a fault, or a node that answered with an error, stood in the way, of
  * what was given back before: its deletion may still be under way, and of what its client was told
- * that it lost: `loss_notice` asks whether that was true. */
+ * by then that it lost: `loss_notice` asks whether that was true. */
 static bool truth_hindered(const struct ledger *ledger, const struct ledger_claim *claim)
 {
     const struct ledger_process *process = ledger_process(ledger, claim->process);
-    bool again = (claim->over == OVER_RELEASED || claim->over == OVER_TOLD) &&
-                 claim->over_index < process->open_index;
-    return again || claim->denied != 0 ||
+    bool again = claim->over == OVER_RELEASED && claim->over_index < process->open_index;
+    return again || claim->told || claim->denied != 0 ||
            ledger_client_fault(ledger, claim->process, UINT32_MAX, process->open_ns,
                                ledger->now_ns);
 }

@@ -53,11 +53,27 @@ static bool clock_is_off(const struct ledger *ledger, int32_t node)
     return false;
 }
 
-static uint8_t ttl_wrong(int64_t ttl_ns, int64_t asked_ns, bool extended)
+static int64_t ttl_off_ns(int64_t asked_ns)
 {
     ASSERT(asked_ns > 0);
     int64_t off_ns = asked_ns / TTL_OFF_PARTS;
-    off_ns = off_ns > TTL_OFF_NS ? off_ns : TTL_OFF_NS;
+    return off_ns > TTL_OFF_NS ? off_ns : TTL_OFF_NS;
+}
+
+/* Whether a key that was given less ends where it would, had it been given all when it was asked
+ * for: whoever sets a moment, not a length of time, reckons so. One that this operation did not
+ * reach was judged before. */
+static bool ttl_since_asked(const struct ledger *ledger, const struct ledger_claim *claim,
+                            const struct ledger_key *key)
+{
+    const struct ledger_process *process = ledger_process(ledger, claim->process);
+    int64_t end_ns = process->open_ns + ledger->ttl_ns - ttl_off_ns(ledger->ttl_ns);
+    return key->kept_index < process->open_index || key->kept_ns + key->ttl_ns >= end_ns;
+}
+
+static uint8_t ttl_wrong(int64_t ttl_ns, int64_t asked_ns, bool extended)
+{
+    int64_t off_ns = ttl_off_ns(asked_ns);
     if (ttl_ns == TIME_NEVER) {
         return TTL_NONE;
     }
@@ -83,7 +99,7 @@ static void ttl_judge(struct ttl_truth *truth, const struct ledger *ledger,
         bool reached = key->kept_index > key->set_index;
         uint8_t reason = ttl_wrong(key->ttl_ns, ledger->ttl_ns, extended && reached);
         truth->result.judged++;
-        if (reason == 0) {
+        if (reason == 0 || (reason == TTL_SHORTER && ttl_since_asked(ledger, claim, key))) {
             continue;
         }
         struct finding finding = {

@@ -74,6 +74,8 @@ static size_t ledger_layout(const struct history_header *header, struct ledger *
     at += rounded(layout->resource_count * sizeof(struct ledger_resource));
     layout->faults_at = at;
     at += rounded(layout->fault_count * sizeof(struct ledger_fault));
+    layout->node_lates_at = at;
+    at += rounded(nodes * sizeof(struct ledger_late));
     layout->slots_at = at;
     at += layout->processes_counted ? 0 : rounded(LEDGER_SLOTS * sizeof(uint32_t));
     return at;

@@ -136,7 +136,8 @@ struct ledger_key {
     int64_t until_ns;    /* on a sound clock; 0 where unknown */
     int64_t ttl_ns;      /* that it was given last; TIME_NEVER: none, or unknown */
     uint64_t kept_index; /* of the event that gave it */
-    int64_t sent_ns;     /* when its client sent it; at the earliest, where that is not told */
+    int64_t kept_ns;
+    int64_t sent_ns; /* when its client sent it; at the earliest, where that is not told */
 };
 
 /* Somebody stood still once, or several times that are put together. */
@@ -256,9 +257,10 @@ struct ledger {
     uint32_t processes_at;
     uint32_t resources_at;
     uint32_t faults_at;
-    uint32_t slots_at;             /* process -> slot + 1, where processes are not counted */
-    struct ledger_late late;       /* of whoever recorded */
-    struct ledger_late late_nodes; /* of nodes that waited for a processor */
+    uint32_t slots_at;       /* process -> slot + 1, where processes are not counted */
+    uint32_t node_lates_at;  /* struct ledger_late of each node, as it waited for a processor */
+    uint32_t lates;          /* standstills told of so far, of whomever */
+    struct ledger_late late; /* of whoever recorded */
 };
 
 size_t ledger_bytes(const struct history_header *header);

@@ -165,6 +165,7 @@ static void key_set(struct ledger *ledger, struct ledger_key *key,
         .sent_ns = event->time_ns,
         .ttl_ns = ttl_of(event),
         .kept_index = event->index,
+        .kept_ns = event->time_ns,
         .outcome = CLAIM_FREE,
         .outcome_index = event->index,
         .outcome_ns = event->time_ns,
@@ -376,6 +377,7 @@ static void key_extended(struct ledger *ledger, struct ledger_key *key,
     key->endless = false;
     key->ttl_ns = ttl_of(event);
     key->kept_index = event->index;
+    key->kept_ns = event->time_ns;
     if (claim != NULL) {
         claim->renewed_ns = event->time_ns;
     }

@@ -39,6 +39,12 @@ static void late_make_room(struct ledger_late *late)
             (late->count - nearest - 1) * sizeof late->list[0]);
 }
 
+static struct ledger_late *node_late(const struct ledger *ledger, int32_t node)
+{
+    ASSERT(node >= 0 && node < ledger->node_count);
+    return (struct ledger_late *)ledger_at(ledger, ledger->node_lates_at) + node;
+}
+
 /* Whose standstills an event tells of; NULL for a client that is not followed. */
 static struct ledger_late *late_of(struct ledger *ledger, const struct history_event *event)
 {
@@ -46,8 +52,8 @@ static struct ledger_late *late_of(struct ledger *ledger, const struct history_e
     if (event->process >= 0) {
         return slot < ledger->process_count ? &ledger_process_at(ledger, slot)->late : NULL;
     }
-    bool of_a_node = event->node != HISTORY_NO_NODE && event->cause != CAUSE_TAP;
-    return of_a_node ? &ledger->late_nodes : &ledger->late;
+    bool of_a_node = event->node >= 0 && event->node < ledger->node_count;
+    return of_a_node && event->cause != CAUSE_TAP ? node_late(ledger, event->node) : &ledger->late;
 }
 
 void ledger_step_late(struct ledger *ledger, const struct history_event *event)
@@ -63,6 +69,7 @@ void ledger_step_late(struct ledger *ledger, const struct history_event *event)
     if (late->count == LEDGER_STANDSTILLS) {
         late_make_room(late);
     }
+    ledger->lates++;
     ASSERT(late->count < LEDGER_STANDSTILLS);
     late->list[late->count++] = (struct ledger_standstill){
         .from_ns = event->time_ns - within_ns,
@@ -133,13 +140,16 @@ struct ledger_lateness ledger_late(const struct ledger *ledger, const struct che
             late_add(&sum, &process->late, rest);
         }
     }
-    /* A node that waits for a processor holds up whoever waits for it; it moves no stamp. */
-    struct late_sum nodes = {0};
-    late_add(&nodes, &ledger->late_nodes, rest);
-    if (rest->adds_up && nodes.longest_ns > 0) {
-        sum.cause = sum.longest_ns == 0 ? nodes.cause : sum.cause;
-        sum.sum_ns += nodes.longest_ns;
+    /* A node that waits for a processor holds up whoever waits for it; it moves no stamp. Several
+     * may have waited at one time: the one that did for longest counts. */
+    struct late_sum most = {0};
+    for (int32_t node = 0; rest->adds_up && node < ledger->node_count; node++) {
+        struct late_sum one = {0};
+        late_add(&one, node_late(ledger, node), rest);
+        most = one.sum_ns > most.sum_ns ? one : most;
     }
+    sum.cause = sum.longest_ns == 0 ? most.cause : sum.cause;
+    sum.sum_ns += most.sum_ns;
     struct ledger_lateness lateness = {.cause = sum.cause};
     lateness.stood_ns = rest->adds_up ? sum.sum_ns : sum.longest_ns;
     lateness.late_ns = sum.untold ? TIME_NEVER : lateness.stood_ns;

@@ -5,6 +5,8 @@
 #include "checker/ledger/ledger_claims.h"
 #include "checker/ledger/ledger_keys.h"
 
+#include <string.h>
+
 /* The claim that an acquire's ok is about: by its value, or by what was set since it was asked. */
 static struct ledger_claim *claim_of_grant(struct ledger *ledger, uint32_t slot,
                                            const struct history_event *event)
@@ -58,6 +60,16 @@ static struct ledger_claim *claim_outer(struct ledger *ledger, const struct hist
     return mine && ledger_declares(ledger, DECLARES_REENTRANT) ? held : NULL;
 }
 
+/* Whether it is granted under another value, where what was held before was told lost or has run
+ * out: it begins anew then, as nothing was left to count on. */
+static bool claim_anew(const struct ledger *ledger, const struct ledger_claim *outer,
+                       const struct history_event *event)
+{
+    bool named = (event->flags & HISTORY_HAS_VALUE) != 0 && outer->has_value;
+    bool over = outer->over == OVER_TOLD || !ledger_running(ledger, outer);
+    return over && named && memcmp(&outer->value, &event->value, sizeof outer->value) != 0;
+}
+
 static void claim_move(struct ledger *ledger, struct ledger_claim *claim,
                        const struct history_event *event);
 
@@ -108,8 +120,10 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
 {
     bool unsettled = claim_unsettled(ledger, event);
     struct ledger_claim *outer = claim_outer(ledger, event);
-    ledger_process_at(ledger, slot)->nesting = outer != NULL ? NESTING_INNER : NESTING_NONE;
-    if (outer != NULL) {
+    bool anew = outer != NULL && claim_anew(ledger, outer, event);
+    bool again = outer != NULL && !anew;
+    ledger_process_at(ledger, slot)->nesting = again ? NESTING_INNER : NESTING_NONE;
+    if (again) {
         step_granted_again(ledger, outer, event);
         return;
     }
@@ -135,7 +149,8 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->told = false;
     claim->depth = 0;
     claim->again = false;
-    claim->doubtful = unsettled || (claim->doubtful && ledger_declares(ledger, DECLARES_REENTRANT));
+    claim->doubtful =
+        unsettled || anew || (claim->doubtful && ledger_declares(ledger, DECLARES_REENTRANT));
     claim->renewed_ns = 0;
     claim->freed = 0;
     claim->unfreed = 0;

@@ -378,6 +378,20 @@ Test(late, deletion_that_did_not_come_is_late_by_all_that_was)
     assert_verdict(judge_lines("result_truth", KEPT_ON_3(LATE_TWICE(350))), VERDICT_FAIL);
 }
 
+/* So it is by all that one node waited; of two nodes by the longer. */
+Test(late, deletion_that_did_not_come_is_late_by_all_that_a_node_waited)
+{
+#define WAITED(ms, n, length)                                                                      \
+    AT(ms)                                                                                         \
+    "'kind':'late','node':" #n ",'f':'stood-still','cause':'scheduler','numbers':[" #length        \
+    "000000," #length "000000]}\n"
+    assert_late(judge_lines("no_leak", LEFT_ON_1(WAITED(450, 1, 360) WAITED(900, 1, 360))), 720);
+    assert_verdict(judge_lines("no_leak", LEFT_ON_1(WAITED(450, 1, 350) WAITED(900, 1, 350))),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("no_leak", LEFT_ON_1(WAITED(450, 1, 360) WAITED(900, 2, 360))),
+                   VERDICT_FAIL);
+}
+
 Test(late, what_a_node_did_not_tell_is_not_held_against_the_lock)
 {
 #define WITHOUT_KEYS(late) HEADER ASK(1, 1) SET(5, 1, 1, "a", 1005) late GRANT(10, 1, "a", 900)

@@ -91,6 +91,17 @@ Test(result_truth, not_held_although_a_majority_was_there_fails)
 #define ERROR(ms, n, p, v)                                                                         \
     ON(ms, n, "node-error") ",'process':" #p ",'value':'" v "','owner':'" v "'}\n"
 
+/* Its lease ran out while it gave it back, and it said so. */
+Test(result_truth, not_held_is_honest_of_what_was_told_lost_before_the_answer)
+{
+    assert_verdict(judge_lines("result_truth",
+                               HEADER CLIENT_1_HOLDS FREE(50, 1) LOST(53, 1) RELEASE_FAILS(55, 1)),
+                   VERDICT_PASS);
+    assert_fails(judge_lines("result_truth",
+                             HEADER CLIENT_1_HOLDS FREE(50, 1) LOST(53, 2) RELEASE_FAILS(55, 1)),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
 Test(result_truth, not_held_passes_where_a_node_answered_with_an_error)
 {
     assert_verdict(judge_lines("result_truth", HEADER CLIENT_1_HOLDS FREE(50, 1)

@@ -36,6 +36,18 @@ Test(ttl_truth, shorter_or_longer_ttl_fails)
     assert_verdict(judge_lines("ttl_truth", GRANTED_WITH(1000000)), VERDICT_FAIL);
 }
 
+/* Whoever sets the moment at which it ends has a key for less where the network is slow. */
+Test(ttl_truth, less_is_honest_of_a_key_that_ends_a_ttl_behind_the_question)
+{
+#define SLOWLY(the_ttl) HEADER ASK(1, 1) SET_TTL(300, 1, 1, "a", the_ttl) GRANT(310, 1, "a", 900)
+    assert_verdict(judge_lines("ttl_truth", SLOWLY(701)), VERDICT_PASS);
+    assert_verdict(judge_lines("ttl_truth", SLOWLY(692)), VERDICT_PASS); /* 1 % */
+    assert_verdict(judge_lines("ttl_truth", SLOWLY(690)), VERDICT_FAIL);
+    assert_verdict(judge_lines("ttl_truth", SLOWLY(701) EXTEND(400, 1) EXTENDED_TTL(
+                                                500, 2, 1, "a", 900) EXTENDED(505, 1, 1300)),
+                   VERDICT_PASS);
+}
+
 Test(ttl_truth, key_that_never_expires_fails)
 {
     static const char endless[] = HEADER ASK(1, 1) SET_ENDLESS(5, 1, 1, "a")

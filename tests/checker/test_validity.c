@@ -265,3 +265,24 @@ Test(validity, extension_is_judged_by_the_grant_that_it_names)
                                HOLDS_TWO FREE(40, 1) FREED(41, 1) EXTENDED_OF(50, "a", 1200)),
                    VERDICT_PASS);
 }
+
+/* What it held was lost, and it is granted it anew under another value: that begins by itself. */
+Test(validity, another_value_behind_a_loss_is_a_grant_of_its_own)
+{
+#define COUNTS                                                                                     \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'promises_validity':true,'declared':true,"                                  \
+    "'declares':['reentrant','validity','notice']}\n"
+#define EXPIRED3(ms, v)                                                                            \
+    ENDED(ms, 1, "expired", v, "ttl")                                                              \
+    ENDED(ms, 2, "expired", v, "ttl") ENDED(ms, 3, "expired", v, "ttl")
+#define ANEW(told)                                                                                 \
+    COUNTS ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990) EXPIRED3(1005, "a") ASK(1100, 1) \
+        told SET3(1110, 1, "b", 2110) GRANT(1115, 1, "b", 2090) FREE(1500, 1)                      \
+            DELETED3(1505, 1, "b") FREED(1510, 1) FREE(1520, 1) RELEASE_FAILS(1525, 1)             \
+                RUN_ENDS(3000)
+    assert_verdict(judge_lines("validity", ANEW(LOST(1105, 1))), VERDICT_PASS);
+    assert_verdict(judge_lines("validity", ANEW("")), VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", ANEW(LOST(1105, 1))), VERDICT_PASS);
+    assert_verdict(judge_lines("no_leak", ANEW(LOST(1105, 1))), VERDICT_PASS);
+}

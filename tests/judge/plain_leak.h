@@ -245,10 +245,13 @@ static inline int64_t plain_rounded_ns(int64_t ns)
 }
 
 /* "1 %, or 3 ms if that is more; rounding up to whole seconds; an extension that adds to what is
- * left, up to two ttls." */
+ * left, up to two ttls"; "less, of a key that ends a ttl behind when it was asked for, or later, or
+ * that this operation did not reach". What `e` gave, as the answer at `last` finds it. */
 static inline bool plain_ttl_false(const struct plain_history *h, const struct history_event *e,
-                                   bool extended)
+                                   size_t last)
 {
+    bool extended = !plain_granted(&h->events[last]);
+    size_t asked = plain_invoke_of(h, last);
     int64_t asked_ns = h->header->ttl_ns;
     int64_t slack_ns = asked_ns / 100 > 3000000 ? asked_ns / 100 : 3000000;
     int64_t most_ns = extended && plain_key(e, HISTORY_KEY_EXTENDED) ? 2 * asked_ns : asked_ns;
@@ -259,7 +262,9 @@ static inline bool plain_ttl_false(const struct plain_history *h, const struct h
     int64_t ttl_ns = known ? e->ttl_ns : e->until_ns - e->time_ns;
     int64_t off_ns = ttl_ns - plain_rounded_ns(most_ns);
     bool longer = ttl_ns > most_ns + slack_ns && (off_ns > slack_ns || off_ns <= -slack_ns);
-    return longer || ttl_ns < asked_ns - slack_ns;
+    int64_t end_ns = h->events[asked].time_ns + asked_ns - slack_ns;
+    bool timely = e->time_ns + ttl_ns >= end_ns || e < &h->events[asked];
+    return longer || (ttl_ns < asked_ns - slack_ns && !timely);
 }
 
 /* `ttl_truth`: "a key of a grant, when it is granted or extended, whose ttl is shorter or longer
@@ -283,7 +288,7 @@ static inline enum plain plain_ttl_truth(const struct plain_history *h)
                 continue;
             }
             verdict = PLAIN_PASS;
-            if (plain_ttl_false(h, &h->events[from], !plain_granted(e))) {
+            if (plain_ttl_false(h, &h->events[from], i)) {
                 return PLAIN_FAIL;
             }
         }
