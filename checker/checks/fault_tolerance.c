@@ -2,13 +2,15 @@
 #include "base/assert.h"
 #include "checker/check.h"
 #include "checker/explain/explain_words.h"
+#include "checker/gap.h"
 #include "checker/verdict.h"
 
 enum tolerance_reason {
     GRANTS_STOPPED = 1,
     NOT_EXTENDED, /* an extension came back after number[0], or never */
     NOT_RELEASED,
-    SPINS, /* a lock asks to be woken at once for ever */
+    SPINS,        /* a lock asks to be woken at once for ever */
+    REFUSED_FREE, /* whoever asked was refused, for number[0] */
 };
 
 /*
@@ -18,21 +20,6 @@ enum tolerance_reason {
  * which votes are split, or one has it whom a fault keeps from hearing so, is not counted.
  * Extensions and releases are counted for each client: nobody else stands in their way.
  */
-struct tolerance_gap {
-    uint32_t asking;     /* acquires under way by healthy clients */
-    bool split;          /* several ask, and stand in each other's way */
-    int32_t first_asker; /* who asked first, or was first to ask in vain */
-    int32_t answered;    /* who was answered last */
-    int32_t holder;      /* who was granted last; HISTORY_NOBODY */
-    int64_t taken_ns;    /* until then its lease runs; TIME_NEVER: until it releases */
-    int64_t late_ns;     /* until then comes what a delay held back, such as a place in a queue */
-    int64_t since_ns;    /* asking without a grant since; TIME_NEVER: nobody asks, or split */
-    int64_t before_ns;   /* asked in vain before that */
-    int64_t first_ns;    /* when that began */
-    int64_t failed_ns;   /* of that, what was counted as too long already */
-    uint64_t index;      /* of the first ask in vain */
-};
-
 struct fault_tolerance {
     struct check_result result;
     bool majority_healthy;
@@ -40,13 +27,12 @@ struct fault_tolerance {
     uint32_t resource_count;
     uint32_t answers_at; /* offset of int64_t since_ns[], by the slot of a client: for so long a
                             healthy one has waited for an extension or a release; TIME_NEVER */
-    struct tolerance_gap gaps[];
+    struct gap gaps[];
 };
 
 static size_t answers_offset(const struct history_header *header)
 {
-    return sizeof(struct fault_tolerance) +
-           ledger_resource_count(header) * sizeof(struct tolerance_gap);
+    return sizeof(struct fault_tolerance) + ledger_resource_count(header) * sizeof(struct gap);
 }
 
 static size_t tolerance_bytes(const struct history_header *header)
@@ -59,21 +45,6 @@ static int64_t *answer_of(struct fault_tolerance *tolerance, uint32_t slot)
     return (int64_t *)(void *)((char *)tolerance + tolerance->answers_at) + slot;
 }
 
-/* From now on it is counted, if anybody asks whom only the lock keeps waiting. */
-static void gap_count_on(struct tolerance_gap *gap, int64_t now_ns)
-{
-    gap->since_ns = gap->asking > 0 && !gap->split ? now_ns : TIME_NEVER;
-}
-
-static void gap_reset(struct tolerance_gap *gap, int64_t now_ns)
-{
-    gap_count_on(gap, now_ns);
-    gap->first_ns = now_ns;
-    gap->first_asker = HISTORY_NOBODY;
-    gap->before_ns = 0;
-    gap->failed_ns = 0;
-}
-
 static void tolerance_init(void *state, const struct history_header *header)
 {
     struct fault_tolerance *tolerance = state;
@@ -83,10 +54,7 @@ static void tolerance_init(void *state, const struct history_header *header)
     tolerance->majority_healthy = true;
     tolerance->resource_count = ledger_resource_count(header);
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
-        tolerance->gaps[i] = (struct tolerance_gap){.holder = HISTORY_NOBODY,
-                                                    .first_asker = HISTORY_NOBODY,
-                                                    .answered = HISTORY_NOBODY,
-                                                    .since_ns = TIME_NEVER};
+        gap_init(&tolerance->gaps[i]);
     }
     tolerance->answers_at = (uint32_t)answers_offset(header);
     for (uint32_t slot = 0; slot < ledger_process_count(header); slot++) {
@@ -100,26 +68,8 @@ static bool counts(const struct fault_tolerance *tolerance, const struct ledger 
     return tolerance->majority_healthy && ledger_client_healthy(ledger, process);
 }
 
-/* How long was asked in vain up to now; while a lease runs, or old messages come, nothing is. */
-static int64_t gap_length(struct tolerance_gap *gap, int64_t now_ns)
-{
-    if (gap->since_ns == TIME_NEVER) {
-        return gap->before_ns;
-    }
-    int64_t held_ns = gap->taken_ns > gap->late_ns ? gap->taken_ns : gap->late_ns;
-    int64_t free_ns = held_ns < now_ns ? held_ns : now_ns;
-    if (free_ns > gap->since_ns) {
-        gap->since_ns = free_ns;
-        gap->first_ns = free_ns;
-        gap->first_asker = HISTORY_NOBODY;
-        gap->before_ns = 0;
-        gap->failed_ns = 0;
-    }
-    return gap->before_ns + now_ns - gap->since_ns;
-}
-
 static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *ledger,
-                      struct tolerance_gap *gap)
+                      struct gap *gap)
 {
     int64_t length_ns = gap_length(gap, ledger->now_ns);
     /* What was too long once, and may have been our own lateness as it turned out, may be more. */
@@ -149,9 +99,32 @@ static void gap_judge(struct fault_tolerance *tolerance, const struct ledger *le
     }
 }
 
+/* Refusals in a row, while nothing else can be why. */
+static void refusals_judge(struct fault_tolerance *tolerance, const struct ledger *ledger,
+                           const struct gap *gap, const struct history_event *event)
+{
+    int64_t length_ns = gap_refused_ns(gap, ledger->now_ns);
+    if (length_ns <= tolerance->allowed_ns) {
+        return;
+    }
+    struct finding finding = {
+        .reason = REFUSED_FREE,
+        .evidence = {gap->refused_index, event->index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+        .number = {length_ns, tolerance->allowed_ns},
+        .rest = rest_of_wait(ledger, gap->refused_ns, length_ns - tolerance->allowed_ns),
+    };
+    finding.rest.processes[0] = gap->refused;
+    finding.rest.processes[1] = event->process;
+    finding.rest.processes[2] = gap->holder;
+    finding.rest.causes |= CHECK_LATE_KEYS;
+    check_fail(&tolerance->result, ledger, &finding);
+}
+
 /* Somebody asks no longer, answered or killed: remember who was first in that, and judge. */
 static void gap_judge_end(struct fault_tolerance *tolerance, const struct ledger *ledger,
-                          struct tolerance_gap *gap, int32_t process)
+                          struct gap *gap, int32_t process)
 {
     (void)gap_length(gap, ledger->now_ns); /* from where a lease has ended */
     gap->first_asker = gap->first_asker == HISTORY_NOBODY ? process : gap->first_asker;
@@ -218,7 +191,7 @@ static void answers_fault(struct fault_tolerance *tolerance, const struct ledger
 static void tolerance_split(struct fault_tolerance *tolerance, const struct ledger *ledger,
                             uint32_t resource)
 {
-    struct tolerance_gap *gap = &tolerance->gaps[resource];
+    struct gap *gap = &tolerance->gaps[resource];
     bool split =
         (gap->asking > 1 && ledger_undecided(ledger, resource)) || ledger_unheard(ledger, resource);
     if (split != gap->split) {
@@ -244,13 +217,6 @@ static void count_asking(struct fault_tolerance *tolerance, const struct ledger 
     }
 }
 
-/* A fault that is in force showed what it does: it may touch more than it did. */
-static void gap_goes_on(struct tolerance_gap *gap, int64_t now_ns)
-{
-    gap->before_ns = gap_length(gap, now_ns);
-    gap_count_on(gap, now_ns);
-}
-
 /* A fault changed: what had passed is judged. One that begins or ends starts every count anew. */
 static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledger *ledger,
                             const struct history_event *event)
@@ -264,7 +230,7 @@ static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledg
     int64_t late_ns = ledger_late_until(ledger, event);
     bool goes_on = event->f == HISTORY_FAULT_EFFECT && was_healthy && tolerance->majority_healthy;
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
-        struct tolerance_gap *gap = &tolerance->gaps[i];
+        struct gap *gap = &tolerance->gaps[i];
         tolerance_split(tolerance, ledger, i);
         gap->late_ns = late_ns > gap->late_ns ? late_ns : gap->late_ns;
         if (goes_on) {
@@ -277,36 +243,10 @@ static void tolerance_fault(struct fault_tolerance *tolerance, const struct ledg
     answers_fault(tolerance, ledger);
 }
 
-static void gap_asked(struct tolerance_gap *gap, const struct history_event *event, bool counted)
-{
-    gap->asking += counted ? 1 : 0;
-    if (!counted || gap->asking > 1) {
-        return;
-    }
-    if (gap->before_ns + gap->failed_ns == 0) {
-        gap->index = event->index;
-        gap->first_asker = event->process;
-        gap->first_ns = event->time_ns;
-    }
-    gap_count_on(gap, event->time_ns);
-}
-
-static void gap_answered(struct tolerance_gap *gap, const struct history_event *event)
-{
-    gap->asking -= gap->asking > 0 ? 1 : 0;
-    if (event->type == HISTORY_OK) {
-        gap->holder = event->process;
-        gap->taken_ns = (event->flags & HISTORY_HAS_UNTIL) != 0 ? event->until_ns : TIME_NEVER;
-        gap_reset(gap, event->time_ns);
-        return;
-    }
-    gap_goes_on(gap, event->time_ns);
-}
-
 static void tolerance_acquire(struct fault_tolerance *tolerance, const struct ledger *ledger,
                               const struct history_event *event)
 {
-    struct tolerance_gap *gap = &tolerance->gaps[event->resource];
+    struct gap *gap = &tolerance->gaps[event->resource];
     bool counted = counts(tolerance, ledger, event->process);
     if (event->type == HISTORY_INVOKE) {
         gap_asked(gap, event, counted);
@@ -325,7 +265,7 @@ static void tolerance_acquire(struct fault_tolerance *tolerance, const struct le
 static void tolerance_holder(struct fault_tolerance *tolerance, const struct ledger *ledger,
                              const struct history_event *event)
 {
-    struct tolerance_gap *gap = &tolerance->gaps[event->resource];
+    struct gap *gap = &tolerance->gaps[event->resource];
     if (event->process != gap->holder || ledger_nesting(ledger, event->process) == NESTING_INNER) {
         return;
     }
@@ -346,7 +286,7 @@ static void tolerance_killed(struct fault_tolerance *tolerance, const struct led
 {
     uint32_t slot = ledger_slot(ledger, event->process);
     for (uint32_t i = 0; i < tolerance->resource_count; i++) {
-        struct tolerance_gap *gap = &tolerance->gaps[i];
+        struct gap *gap = &tolerance->gaps[i];
         if (gap->holder == event->process && gap->taken_ns == TIME_NEVER) {
             gap->taken_ns = event->time_ns;
         }
@@ -362,7 +302,7 @@ static void tolerance_killed(struct fault_tolerance *tolerance, const struct led
     if (process->open && process->open_f != HISTORY_ACQUIRE) {
         answer_judge(tolerance, ledger, process, *answer_of(tolerance, slot));
     } else if (process->open && process->open_resource < tolerance->resource_count) {
-        struct tolerance_gap *gap = &tolerance->gaps[process->open_resource];
+        struct gap *gap = &tolerance->gaps[process->open_resource];
         gap_judge_end(tolerance, ledger, gap, event->process);
         gap_goes_on(gap, event->time_ns);
         count_asking(tolerance, ledger);
@@ -402,10 +342,16 @@ static void tolerance_step(void *state, const struct ledger *ledger,
         tolerance_killed(tolerance, ledger, event);
     } else if (event->resource < tolerance->resource_count) {
         bool acquires = event->kind == HISTORY_OP && event->f == HISTORY_ACQUIRE;
+        struct gap *gap = &tolerance->gaps[event->resource];
         if (acquires) {
             tolerance_acquire(tolerance, ledger, event);
+            gap_refuses(gap, ledger, event);
+            refusals_judge(tolerance, ledger, gap, event);
         } else if (event->kind == HISTORY_OP) {
             tolerance_answer(tolerance, ledger, event);
+        }
+        if (event->kind == HISTORY_NODE) {
+            gap_refuses(gap, ledger, event);
         }
         if (acquires || event->kind == HISTORY_NODE) {
             tolerance_split(tolerance, ledger, event->resource);
@@ -444,6 +390,9 @@ static void say_tolerance(const struct telling *telling)
     if (telling->result->reason == GRANTS_STOPPED) {
         put_resource(telling, telling->resource);
         text_add(text, " was asked for in vain for ");
+    } else if (telling->result->reason == REFUSED_FREE) {
+        put_resource(telling, telling->resource);
+        text_add(text, " was refused whoever asked for it, again and again, for ");
     } else {
         put_client(telling, telling_evidence(telling, 0)->process);
         text_add(text, "'s %s of ",
@@ -452,7 +401,10 @@ static void say_tolerance(const struct telling *telling)
         text_add(text, " did not come back for ");
     }
     put_length(text, telling->result->number[0]);
-    text_add(text, " although a majority of nodes was healthy; ttl + bound allow ");
+    text_add(text, " although %s; ttl + bound allow ",
+             telling->result->reason == REFUSED_FREE
+                 ? "nobody held it, no node had a key of it, and there was no fault"
+                 : "a majority of nodes was healthy");
     put_length(text, telling->result->number[1]);
 }
 
@@ -460,7 +412,7 @@ static void effect_tolerance(const struct telling *telling)
 {
     struct text *text = telling->text;
     uint8_t reason = telling->result->reason;
-    if (reason == GRANTS_STOPPED) {
+    if (reason == GRANTS_STOPPED || reason == REFUSED_FREE) {
         text_add(text, "nobody got ");
         put_resource(telling, telling->resource);
     } else {
@@ -470,7 +422,10 @@ static void effect_tolerance(const struct telling *telling)
                  : reason == NOT_EXTENDED ? "extension hung"
                                           : "release hung");
     }
-    text_add(text, "%s", reason == SPINS ? "" : " although a majority of nodes was healthy");
+    text_add(text, "%s",
+             reason == SPINS          ? ""
+             : reason == REFUSED_FREE ? " although it was free"
+                                      : " although a majority of nodes was healthy");
 }
 
 const struct check check_fault_tolerance = {

@@ -96,6 +96,8 @@ class Redlock:
             self.loop.sleep(3600)
         if bug("lie-refuse-after-first") and self.memory.grants:
             return {"type": "fail", "error": "quorum not reached"}
+        if bug("lie-refuse-after-refusal") and self.memory.refused:
+            return {"type": "fail", "error": "quorum not reached"}
         self.memory.begins()
         early = self.take_fence(resource) if bug("fence-taken-first") else None
         lease = Lease(resource, self.key(resource, 0), self.new_value(resource), ttl)

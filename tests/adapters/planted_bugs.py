@@ -130,6 +130,7 @@ BUGS = {
     "lie-extended": ("An extension says ok and sends nothing.", "many-extend", "validity"),
     "lie-not-extended": ("An extension says that the lease is lost, and asks nobody.", "many-extend", "result_truth"),
     "lie-refuse-after-first": ("After its first grant a client refuses everything without asking.", "many-alone", "fault_tolerance"),
+    "lie-refuse-after-refusal": ("After its first refusal a client refuses everything without asking.", "many-crowd-extends", "fault_tolerance"),
 }
 
 UNSEEN = {

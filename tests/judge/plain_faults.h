@@ -311,6 +311,76 @@ static inline bool plain_in_vain(const struct plain_history *h, const struct pla
     return false;
 }
 
+/* "Nobody held the lock, no node had a key of it, no fault was in force since a ttl before, and
+ * what was on its way when a delay ended has come", behind event `now`; a key was seen before. */
+static inline bool plain_all_is_free(const struct plain_history *h,
+                                     const struct plain_around *around, uint32_t resource,
+                                     size_t now)
+{
+    int64_t now_ns = h->events[now].time_ns;
+    bool seen = false;
+    for (int32_t node = 0; node < h->header->node_count; node++) {
+        if (plain_holds(h, now, node, resource).there) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i <= now; i++) {
+        const struct history_event *e = &h->events[i];
+        seen = seen || (plain_key(e, HISTORY_KEY_SET) && e->resource == resource &&
+                        e->process != HISTORY_NOBODY);
+        if (plain_begins(e) &&
+            (fault_trait_of((enum fault_kind)e->fault_kind)->life == FAULT_STAYS ||
+             plain_fault_end_ns(h, i) >= now_ns - h->header->ttl_ns)) {
+            return false;
+        }
+    }
+    return seen && plain_late_until(h, &around->faults, now) <= now_ns &&
+           plain_free_since(&around->leases, resource, 0, now_ns) != INT64_MAX;
+}
+
+/* Was the acquire that event `back` answers given up? */
+static inline bool plain_given_up(const struct plain_history *h, size_t back)
+{
+    bool given_up = false;
+    for (size_t i = plain_invoke_of(h, back); i < back; i++) {
+        const struct history_event *e = &h->events[i];
+        given_up = given_up || (e->kind == HISTORY_CLIENT && e->f == HISTORY_GIVEN_UP &&
+                                e->process == h->events[back].process);
+    }
+    return given_up;
+}
+
+/* "Whoever asked was refused, or told that it is unknown, ten times or more in a row, the first
+ * asked longer than ttl + bound before the last answer", while nothing of it changed. */
+static inline bool plain_refuses_all(const struct plain_history *h,
+                                     const struct plain_around *around, size_t first)
+{
+    const struct history_event *ask = &h->events[first];
+    int refused = 0;
+    for (size_t i = first + 1; i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        bool its = e->resource == ask->resource;
+        bool changed = plain_key(e, HISTORY_KEY_SET) || plain_key(e, HISTORY_KEY_BACK) ||
+                       plain_gone(e) || plain_granted(e);
+        if ((its && changed) || (e->kind == HISTORY_FAULT && e->f != HISTORY_FAULT_EFFECT)) {
+            return false;
+        }
+        bool no = plain_is(e, HISTORY_ACQUIRE, HISTORY_FAIL) ||
+                  plain_is(e, HISTORY_ACQUIRE, HISTORY_INFO);
+        if (!its || !no) {
+            continue;
+        }
+        if (plain_free_since(&around->leases, e->resource, 0, e->time_ns) == INT64_MAX) {
+            return false;
+        }
+        refused += plain_given_up(h, i) ? 0 : 1;
+        if (refused >= 10 && e->time_ns - ask->time_ns > h->header->ttl_ns + h->header->bound_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* `fault_tolerance`: with a majority healthy, do grants go on? */
 static inline enum plain plain_fault_tolerance(const struct plain_history *h)
 {
@@ -325,7 +395,10 @@ static inline enum plain plain_fault_tolerance(const struct plain_history *h)
         bool call = plain_is(e, HISTORY_EXTEND, HISTORY_INVOKE) ||
                     plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE);
         bool livelock = e->kind == HISTORY_PHASE && e->cause == CAUSE_LIVELOCK;
-        if (livelock || (call && plain_never_back(h, &around.faults, i))) {
+        bool refused = plain_is(e, HISTORY_ACQUIRE, HISTORY_INVOKE) &&
+                       plain_all_is_free(h, &around, e->resource, i) &&
+                       plain_refuses_all(h, &around, i);
+        if (livelock || refused || (call && plain_never_back(h, &around.faults, i))) {
             return PLAIN_FAIL;
         }
     }
