@@ -312,7 +312,9 @@ struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t ot
         older = second_claim;
         newer = first_claim;
     }
-    if (ledger_lease_end_ns(older) > newer->granted_ns) {
+    /* Who renews by itself says no end anew: as long as it did, its lease runs. */
+    bool renewed = ledger_declares(ledger, DECLARES_RENEW) && older->renewed_ns > older->granted_ns;
+    if (renewed || ledger_lease_end_ns(older) > newer->granted_ns) {
         return blame_overlap(ledger, older, newer);
     }
     return blame_late(ledger, older);

@@ -41,6 +41,7 @@ struct client_event {
     int64_t now_ns;             /* the client's monotonic clock */
     int64_t until_ns;           /* the same: the promised end on the client's clock ... */
     int64_t until_least_ns;     /* ... and its earliest reading; 0: it is exact */
+    int64_t since_ns;           /* the same: when this was said, if it is heard later; else 0 */
     struct history_value value; /* TOLD ok of acquire */
     int64_t fence;              /* TOLD ok of acquire: > 0, or 0 */
     int64_t version;            /* STORE: after a write, or seen by a read */

@@ -82,6 +82,10 @@ void client_promise(struct history_event *record, const struct client_event *eve
     }
     record->flags |= HISTORY_HAS_UNTIL;
     record->until_ns = event->until_ns;
+    if (event->since_ns != 0) {
+        record->flags |= HISTORY_HAS_SINCE;
+        record->since_ns = event->since_ns;
+    }
     if (event->until_least_ns != 0 && event->until_least_ns != event->until_ns) {
         record->flags |= HISTORY_HAS_UNTIL_LEAST;
         record->until_least_ns = event->until_least_ns;

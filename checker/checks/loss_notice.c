@@ -266,13 +266,14 @@ static void loss_granted(struct loss_notice *loss, const struct ledger *ledger,
                          const struct history_event *event)
 {
     struct believers *believers = &loss->resources[event->resource];
+    const struct ledger_resource *resource = ledger_resource_at(ledger, event->resource);
     for (uint32_t i = 0; i < believers->count; i++) {
         struct believer *believer = &believers->list[i];
-        if (believer->process == event->process || believer->other_index != 0) {
-            continue;
+        if (believer->process == event->process || believer->other_index != 0 ||
+            resource->granted_index != event->index) {
+            continue; /* what was granted before, and heard of only now, took nothing away */
         }
-        believer_too_late(believer, ledger, ledger_resource_at(ledger, event->resource),
-                          event->resource);
+        believer_too_late(believer, ledger, resource, event->resource);
     }
 }
 

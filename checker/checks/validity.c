@@ -208,7 +208,8 @@ static void validity_operation(struct validity *validity, const struct ledger *l
     bool over = !granted && claim->over != OVER_NOT;
     bool says = (event->flags & HISTORY_HAS_UNTIL) != 0;
     int64_t until_ns = !over ? claim->until_ns : says ? event->until_ns : TIME_NEVER;
-    if (until_ns <= (granted ? claim->granted_ns : event->time_ns)) {
+    bool late = (event->flags & HISTORY_HAS_SINCE) != 0; /* heard later than it was said */
+    if (until_ns <= (late ? event->since_ns : event->time_ns)) {
         validity->result.judged++;
         validity_spent(validity, ledger, claim, event, until_ns);
         return;

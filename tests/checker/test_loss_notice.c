@@ -267,3 +267,19 @@ Test(loss_notice, what_was_given_back_is_believed_no_more)
                                        ENTER(40, 1) LEAVE(50, 1) RUN_ENDS(60)),
                    VERDICT_SKIPPED);
 }
+
+/* Its renewals went on behind the end that was promised with the grant, until the key was thrown
+ * out: it was told with the next one. */
+Test(loss_notice, key_that_was_thrown_out_behind_a_renewal_is_no_section_that_was_too_long)
+{
+#define RENEWED_THEN(cause)                                                                        \
+    "{'format':'picklock-history','version':1,'nodes':1,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'promises_validity':true,'declared':true,"                                  \
+    "'declares':['validity','renew','notice'],'renew_every':333000000}\n" ASK(1, 1) SET(           \
+        5, 1, 1, "a", 1005) GRANT(10, 1, "a", 990) ENTER(11, 1)                                    \
+        ON(600, 1, "extended") ",'process':1,'value':'a','owner':'a','until':1600000000}\n" ENDED( \
+            900, 1, "evicted", "a", cause) ASK(1010, 2) SET(1015, 1, 2, "b", 2015)                 \
+            GRANT(1020, 2, "b", 2000) LOST(1033, 1) LEAVE(1034, 1) RUN_ENDS(3000)
+    assert_fails(judge_lines("loss_notice", RENEWED_THEN("eviction")), BLAME_DEPLOYMENT,
+                 ASSUMPTION_MEMORY);
+}

@@ -286,3 +286,23 @@ Test(validity, another_value_behind_a_loss_is_a_grant_of_its_own)
     assert_verdict(judge_lines("result_truth", ANEW(LOST(1105, 1))), VERDICT_PASS);
     assert_verdict(judge_lines("no_leak", ANEW(LOST(1105, 1))), VERDICT_PASS);
 }
+
+/* It said yes in time, but its client's program had been stopped by then, and heard of it later. */
+#define HEARD_LATE(since)                                                                          \
+    HEADER ASK(1, 1) SET3(5, 1, "a", 1005) FAULT_OF_CLIENT(6, 1, "pause", "start", 1)              \
+        EXPIRED3(1005, "a") ASK(1090, 2) SET3(1095, 2, "b", 2095) GRANT(1100, 2, "b", 2090)        \
+            ENTER(1101, 2) FAULT_OF_CLIENT(1500, 1, "pause", "end", 1)                             \
+                OP(1502, 1, "ok", "acquire") ",'value':'a','until':990000000" since                \
+                                             "}\n" ENTER(1503, 1) LEAVE(1510, 1) LEAVE(1520, 2)
+
+Test(validity, grant_that_was_said_in_time_and_heard_late_is_the_holders)
+{
+    assert_fails(judge_lines("validity", HEARD_LATE("")), BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("validity", HEARD_LATE(",'since':7000000")), VERDICT_PASS);
+    assert_fails(judge_lines("validity", HEARD_LATE(",'since':991000000")), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_fails(judge_lines("section_exclusion", HEARD_LATE(",'since':7000000")), BLAME_ASSUMPTION,
+                 ASSUMPTION_CLIENT_PAUSE);
+    assert_verdict(judge_lines("exclusion", HEARD_LATE(",'since':7000000")), VERDICT_PASS);
+    assert_verdict(judge_lines("loss_notice", HEARD_LATE(",'since':7000000")), VERDICT_PASS);
+}

@@ -61,7 +61,8 @@ struct adapter_answer {
     int64_t wall_ns;
     int64_t fence;    /* 0: none */
     int64_t asked_ns; /* when its request was written, and ... */
-    int64_t heard_ns; /* ... when it was read */
+    int64_t heard_ns; /* ... when it was read, ... */
+    bool held;        /* ... which its client hears of later: it stood still, or is slow */
     struct history_value value;
     char resource[HISTORY_NAME_BYTES];
 };

@@ -198,6 +198,7 @@ static void adapter_answered(struct adapter_client *client, struct adapter_answe
     if (adapter_stands(client) || late_ns > 0) {
         client->answered = true;
         client->answer = *answer;
+        client->answer.held = true;
         client->late_ns = answer->heard_ns + late_ns;
         adapter_alarm(client);
         return;

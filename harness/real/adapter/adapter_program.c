@@ -24,6 +24,9 @@ static void program_record(struct adapter_client *client, const struct client_ef
     if ((event.flags & HISTORY_HAS_UNTIL_LEAST) != 0) {
         event.until_least_ns -= options->start_ns;
     }
+    if ((event.flags & HISTORY_HAS_SINCE) != 0) {
+        event.since_ns -= options->start_ns;
+    }
     options->callbacks.record(options->callbacks.data, &event);
 }
 
@@ -254,6 +257,7 @@ void adapter_program_told(struct adapter_client *client, const struct adapter_an
         event.until_ns = moment.most_ns + answer->validity_ns;
         event.until_least_ns = moment.least_ns + answer->validity_ns;
         event.has_until = true;
+        event.since_ns = answer->held ? answer->heard_ns : 0;
     }
     program_keys_told(client, answer);
     if (answer->type == ANSWER_OK && client->asked_f == HISTORY_ACQUIRE &&
