@@ -24,6 +24,7 @@
     X(check_ttl_truth)                                                                             \
     X(check_conduct)                                                                               \
     X(check_renewal)                                                                               \
+    X(check_promptness)                                                                            \
     X(check_answer_consistency)                                                                    \
     X(check_exercised)
 

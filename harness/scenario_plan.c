@@ -247,7 +247,8 @@ static void header_conduct(const struct scenario *scenario, struct history_heade
 {
     const struct lock_config *lock = &scenario->lock;
     const int64_t million = 1000000;
-    const struct lock_dialect *dialect = lock_algorithm_at(lock->algorithm)->dialect;
+    const struct lock_algorithm *algorithm = lock_algorithm_at(lock->algorithm);
+    const struct lock_dialect *dialect = algorithm->dialect;
     bool says = dialect->own_values || dialect->renew_percent > 0;
     if (!says || scenario->at_once > 1 || scenario->again > 0 || scenario->thread_count > 1) {
         return;
@@ -260,6 +261,7 @@ static void header_conduct(const struct scenario *scenario, struct history_heade
                            lock->ttl_ns % million * lock->drift_ppm / million + 2 * NS_PER_MS +
                            lock->ttl_ns / 100 * dialect->spare_percent;
     header->renew_every_ns = lock->ttl_ns / 100 * dialect->renew_percent;
+    header->set_decides = !algorithm->asks_more && !dialect->watches;
 }
 
 void plan_header_unsay(struct history_header *header)
@@ -270,6 +272,7 @@ void plan_header_unsay(struct history_header *header)
     header->extends = 0;
     header->allowance_ns = 0;
     header->renew_every_ns = 0;
+    header->set_decides = false;
 }
 
 void plan_header(const struct plan *plan, const char *world, struct history_header *header)

@@ -18,6 +18,7 @@ struct lock_algorithm {
     bool extends_unasked; /* sends commands that extend of its own accord */
     bool endless;         /* grants have no end of their own: until_ns is TIME_NEVER */
     bool waits;           /* until replicas have the key: lock_config.wait_count of them */
+    bool asks_more;       /* once a majority has set the key, a grant takes another question */
     uint8_t nodes_min;    /* 1 */
     uint8_t nodes_max;    /* 1 for single */
     uint8_t reply_words;  /* random words that a reply may use: the last ones of four */

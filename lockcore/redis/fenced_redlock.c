@@ -15,6 +15,7 @@ const struct lock_algorithm algorithm_fenced_redlock = {
     .about = "redlock with a fence: the highest count of a majority, written back to a majority",
     .source = "Kleppmann 2016, How to do distributed locking; Attiya, Bar-Noy and Dolev 1995",
     .fenced = true,
+    .asks_more = true,
     .nodes_min = 1,
     .nodes_max = LOCK_NODES_MAX,
     .rules = &rules,

@@ -29,6 +29,7 @@ const struct lock_algorithm algorithm_single_wait = {
     .about = "one node and its replicas: SET NX PX, then WAIT until some of them have the key",
     .source = "Redis documentation, WAIT: \"Consistency and WAIT\"",
     .waits = true,
+    .asks_more = true,
     .nodes_min = 1,
     .nodes_max = 1,
     .rules = &rules,

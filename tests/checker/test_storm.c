@@ -22,6 +22,11 @@ static void fill_values(struct random_stream *stream, struct history_event *even
     event->version = (int64_t)random_below(stream, 6);
     event->basis = (int64_t)random_below(stream, 6);
     event->cause = (uint8_t)random_below(stream, HISTORY_CAUSES);
+    if (event->kind == HISTORY_NODE && (word >> 32 & 3) > 0) { /* a command of a client's */
+        event->flags |= HISTORY_HAS_SENT | HISTORY_HAS_REPLIED;
+        event->sent_ns = event->time_ns - (int64_t)(word >> 40 & 63);
+        event->replied_ns = event->time_ns + (int64_t)(word >> 48 & 63);
+    }
 }
 
 /* Mostly operations and keys; what an f needs to be read from a file is there. */
@@ -60,6 +65,7 @@ static void make_storm(uint64_t seed)
     storm.header = (struct history_header){
         .format = HISTORY_FORMAT,
         .node_count = counted ? NODES : 0,
+        .store_count = counted && seed % 8 == 0 ? 1 : 0,
         .client_count = counted ? PROCESSES - 1 : 0,
         .resource_count = counted ? RESOURCES : 0,
         .fault_count = counted ? 3 : 0,
@@ -71,6 +77,8 @@ static void make_storm(uint64_t seed)
         .retry_delay_ns = 100,
         .renew_every_ns = seed % 2 == 0 ? 100 : 0,
         .allowance_ns = 20,
+        .world = "sim",
+        .set_decides = true,
     };
     uint8_t open[PROCESSES] = {0};
     int64_t time_ns = 0;

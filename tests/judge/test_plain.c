@@ -13,6 +13,7 @@
 #include "tests/judge/plain_faults.h"
 #include "tests/judge/plain_leak.h"
 #include "tests/judge/plain_notice.h"
+#include "tests/judge/plain_promptness.h"
 #include "tests/judge/plain_renewal.h"
 #include "tests/judge/plain_truth.h"
 #include "tests/sim/sim_fixture.h"
@@ -42,6 +43,7 @@ static const struct second {
     {"answer_consistency", plain_answer_consistency, false},
     {"conduct", plain_conduct, true},
     {"renewal", plain_renewal, true},
+    {"promptness", plain_promptness, true},
 };
 enum {
     SECONDS = sizeof seconds / sizeof seconds[0],

@@ -14,6 +14,7 @@ const struct lock_algorithm algorithm_wrong_etcd_dead_lease = {
     .name = "wrong/etcd-dead-lease",
     .about = "takes the lock when all older keys are gone, though its own lease ended meanwhile",
     .source = "etcd #11456; fixed in 3.5, not in 3.4",
+    .asks_more = true,
     .dialect = &etcd_dialect,
     .rules = &rules,
 };

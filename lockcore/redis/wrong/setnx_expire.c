@@ -22,6 +22,7 @@ const struct lock_algorithm algorithm_wrong_setnx_expire = {
              "for ever",
     .source = "the SETNX pattern of the Redis documentation before 2.6.12; redis-py #554, #818",
     .extends_unasked = true,
+    .asks_more = true,
     .nodes_min = 1,
     .nodes_max = LOCK_NODES_MAX,
     .rules = &rules,
