@@ -12,7 +12,10 @@ enum loss_reason {
     TOLD_FALSELY,  /* nothing was lost, and its keys were to stay for number[0] more */
     LOSS_IGNORED,  /* its keys were gone, which a renewal finds, and number[0] later it knew not */
     RENEWED_WHEN_LOST, /* it was told, and number[0] later its key was given more time */
+    RAN_OUT_UNTOLD,    /* its keys ran out, and number[0] later it knew not */
 };
+
+enum { UNTOLD_PARTS = 10 }; /* of a ttl: so much later than its keys run out it may be told */
 
 /*
  * A client inside its section believes that it holds the lock until the lock tells it otherwise, or
@@ -125,6 +128,60 @@ static void loss_enter(struct loss_notice *loss, const struct ledger *ledger,
     }
 }
 
+/* Since when so many of a claim's keys have run out that another could be granted: what ended it,
+ * and when; NULL where none did, or something else took one. */
+static const struct ledger_end *ran_out(const struct ledger *ledger,
+                                        const struct ledger_claim *claim)
+{
+    const struct ledger_end *ends = ledger_ends(claim);
+    const struct ledger_end *last = NULL;
+    uint64_t gone = claim->set & ~claim->present;
+    int32_t kept = ledger_bits(claim->present);
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        if ((gone >> node & 1) == 0) {
+            continue;
+        }
+        if (ends[node].f != HISTORY_KEY_EXPIRED || ends[node].cause != CAUSE_TTL) {
+            return NULL;
+        }
+        last = last == NULL || ends[node].index > last->index ? &ends[node] : last;
+    }
+    return ledger->node_count - kept >= ledger->quorum ? last : NULL;
+}
+
+/*
+ * Nobody was granted it meanwhile, but could have been: a lock that renews and gives notices knows
+ * when the keys end that it could not renew. The last of them counts, whichever let another in.
+ */
+static void loss_ran_out(struct loss_notice *loss, const struct ledger *ledger,
+                         const struct believer *believer, uint32_t resource)
+{
+    const struct ledger_claim *claim = ledger_grant(ledger, believer->process, resource);
+    if (!ledger_declares(ledger, DECLARES_RENEW) || !ledger_declares(ledger, DECLARES_NOTICE) ||
+        claim == NULL || claim->granted_index != believer->granted_index || claim->again ||
+        !ledger_watched(ledger, claim) || !ledger_leases_are_sure(ledger) ||
+        ledger_client_fault(ledger, claim->process, LEDGER_STOPS_A_CLIENT, claim->acquire_ns,
+                            ledger->now_ns)) {
+        return;
+    }
+    const struct ledger_end *end = ran_out(ledger, claim);
+    int64_t allowed_ns = ledger->ttl_ns / UNTOLD_PARTS;
+    if (end == NULL || ledger->now_ns - end->since_ns <= allowed_ns) {
+        return;
+    }
+    struct finding finding = {
+        .reason = RAN_OUT_UNTOLD,
+        .evidence = {claim->granted_index, end->index, ledger->last_index},
+        .evidence_count = 3,
+        .blamed = blamed_library(),
+        .number = {ledger->now_ns - end->since_ns, 0},
+        .rest = rest_of_wait(ledger, end->since_ns, ledger->now_ns - end->since_ns - allowed_ns),
+    };
+    finding.rest.causes |= CHECK_LATE_KEYS;
+    finding.rest.processes[0] = claim->process;
+    check_fail(&loss->result, ledger, &finding);
+}
+
 /* A client has stopped believing: told, or by itself. */
 static void loss_end(struct loss_notice *loss, const struct ledger *ledger,
                      const struct history_event *event, enum loss_reason reason)
@@ -138,6 +195,8 @@ static void loss_end(struct loss_notice *loss, const struct ledger *ledger,
         bool late = believer->other_index != 0 && event->time_ns > believer->other_ns;
         if (late && is_judged(ledger)) {
             loss_violated(loss, ledger, believer, reason);
+        } else {
+            loss_ran_out(loss, ledger, believer, event->resource);
         }
         *believer = believers->list[believers->count - 1];
         believers->count--;
@@ -335,6 +394,8 @@ static void loss_finish(void *state, const struct ledger *ledger)
             const struct believer *believer = &loss->resources[i].list[k];
             if (believer->other_index != 0 && ledger->now_ns > believer->other_ns) {
                 loss_violated(loss, ledger, believer, NEVER_TOLD);
+            } else {
+                loss_ran_out(loss, ledger, believer, i);
             }
         }
     }
@@ -346,6 +407,15 @@ static void say_loss(const struct telling *telling)
 {
     struct text *text = telling->text;
     const struct history_event *grant = telling_evidence(telling, 0);
+    if (telling->result->reason == RAN_OUT_UNTOLD) {
+        put_client(telling, grant->process);
+        text_add(text, "'s keys of ");
+        put_resource(telling, grant->resource);
+        text_add(text,
+                 " had run out, so that another could be granted it, and it was not told for ");
+        put_length(text, telling->result->number[0]);
+        return;
+    }
     if (telling->result->reason >= LOSS_IGNORED) {
         bool ignored = telling->result->reason == LOSS_IGNORED;
         put_client(telling, grant->process);
@@ -390,6 +460,7 @@ static void effect_loss(const struct telling *telling)
         [TOLD_FALSELY] = " was told falsely that it had lost ",
         [LOSS_IGNORED] = " was told too late that nodes had thrown out its keys of ",
         [RENEWED_WHEN_LOST] = " was told of its loss, and the lock went on renewing ",
+        [RAN_OUT_UNTOLD] = " was told too late that its keys had run out of ",
     };
     put_client(telling, telling_evidence(telling, 0)->process);
     text_add(telling->text, "%s", words[telling->result->reason]);

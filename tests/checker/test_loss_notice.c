@@ -283,3 +283,43 @@ Test(loss_notice, key_that_was_thrown_out_behind_a_renewal_is_no_section_that_wa
     assert_fails(judge_lines("loss_notice", RENEWED_THEN("eviction")), BLAME_DEPLOYMENT,
                  ASSUMPTION_MEMORY);
 }
+
+/* The last renewal waits for nodes that are cut off, beyond the end of the lease. */
+Test(loss_notice, lock_that_renews_tells_when_its_keys_have_run_out_whoever_asks)
+{
+#define RENEWS(words)                                                                              \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'declared':true,'declares':['renew','notice'" words "]}\n"
+#define RUNS_OUT(n) ENDED(1005, n, "expired", "a", "ttl")
+#define CUT_OFF(before, cause, end)                                                                \
+    RENEWS("")                                                                                     \
+    ASK(1, 1)                                                                                      \
+    SET3(5, 1, "a", 1005)                                                                          \
+    GRANT_OPEN(10, 1, "a")                                                                         \
+    ENTER(11, 1) before RUNS_OUT(1) ENDED(1005, 2, "expired", "a", cause) end
+    struct check_result result = judge_lines("loss_notice", CUT_OFF("", "ttl", LOST(1106, 1)));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)101000000);
+    cr_assert_str_eq(headline("loss_notice", CUT_OFF("", "ttl", LOST(1106, 1))),
+                     "loss_notice: client 1's keys of r0 had run out, so that another could be "
+                     "granted it, and it was not told for 101 ms");
+    assert_fails(judge_lines("loss_notice", CUT_OFF("", "ttl", LEAVE(1106, 1))), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_fails(judge_lines("loss_notice", CUT_OFF("", "ttl", RUN_ENDS(1106))), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_fails(judge_lines("loss_notice", CUT_OFF(FAULT_OF_CLIENT(20, 1, "partition", "start", 1),
+                                                    "ttl", LOST(1106, 1))),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+#define TOLD_IN_TIME(story) assert_verdict(judge_lines("loss_notice", story), VERDICT_PASS)
+    TOLD_IN_TIME(CUT_OFF("", "ttl", LOST(1105, 1)));
+    TOLD_IN_TIME(CUT_OFF("", "ttl", LEAVE(1105, 1) FREE(1300, 1)));
+    TOLD_IN_TIME(CUT_OFF("", "clock-jump", LOST(1106, 1)));
+    TOLD_IN_TIME(CUT_OFF(FAULT_OF_CLIENT(20, 1, "pause", "start", 1), "ttl", LOST(1106, 1)));
+    TOLD_IN_TIME(CUT_OFF(FAULT_OF_NODE(20, 1, "failover", "start", 1), "ttl", LOST(1106, 1)));
+    /* One key of three: nobody else can be granted it. */
+    TOLD_IN_TIME(RENEWS("") ASK(1, 1) SET3(5, 1, "a", 1005) GRANT_OPEN(10, 1, "a") ENTER(11, 1)
+                     RUNS_OUT(1) LOST(1500, 1));
+    assert_verdict(
+        judge_lines("loss_notice", CUT_OFF("", "ttl", STOOD_STILL(1010, "loop", 5) LOST(1109, 1))),
+        VERDICT_UNKNOWN);
+}

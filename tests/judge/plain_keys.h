@@ -185,17 +185,17 @@ static inline int64_t plain_key_until_ns(const struct plain_history *h, size_t l
     return until_ns;
 }
 
-/* Was a fault of a client's clock, or (`any`) one that stops it, in force since its operation was
- * asked whose answer event `last` is? */
-static inline bool plain_hindered(const struct plain_history *h, size_t last, bool any)
+/* Was a fault of this client's clock, or (`any`) one that stops it, in force from `from_ns` to
+ * event `last`? */
+static inline bool plain_hindered(const struct plain_history *h, int32_t client, int64_t from_ns,
+                                  size_t last, bool any)
 {
-    int64_t asked_ns = h->events[plain_invoke_of(h, last)].time_ns;
     for (size_t i = 0; i < last; i++) {
         const struct history_event *e = &h->events[i];
         bool clock = e->fault_kind == FAULT_CLOCK_JUMP || e->fault_kind == FAULT_CLOCK_RATE;
         bool stops = e->fault_kind == FAULT_PAUSE || e->fault_kind == FAULT_SLOW;
-        if (plain_begins(e) && (clock || (any && stops)) && e->process == h->events[last].process &&
-            plain_fault_end_ns(h, i) >= asked_ns) {
+        if (plain_begins(e) && (clock || (any && stops)) && e->process == client &&
+            plain_fault_end_ns(h, i) >= from_ns) {
             return true;
         }
     }
@@ -211,13 +211,15 @@ static inline bool plain_beyond(const struct plain_history *h, size_t told, size
 {
     const struct history_event *e = &h->events[told];
     int64_t ttl_ns = h->header->ttl_ns;
+    int64_t asked_ns = h->events[plain_invoke_of(h, told)].time_ns;
     if (!h->header->declared || plain_declares(h, DECLARES_RENEW) || ttl_ns == 0 ||
-        plain_hindered(h, told, false)) {
+        plain_hindered(h, e->process, asked_ns, told, false)) {
         return false;
     }
     bool least = (e->flags & HISTORY_HAS_UNTIL_LEAST) != 0 && e->until_least_ns < until_ns;
     int64_t end_ns = least ? e->until_least_ns : until_ns;
-    bool calm = plain_leases_are_sure(h, told) && !plain_hindered(h, told, true);
+    bool calm =
+        plain_leases_are_sure(h, told) && !plain_hindered(h, e->process, asked_ns, told, true);
     int ends_too_early = 0;
     for (int32_t node = 0; node < h->header->node_count; node++) {
         struct plain_held held = plain_holds(h, told, node, e->resource);
