@@ -82,6 +82,22 @@ static bool is_remade(const struct ledger *ledger, const struct ledger_key *key,
            key->sent_ns > claim->granted_ns && key->sent_ns < claim->freed_ns;
 }
 
+/* Whether another thread of its program was granted the lock under the value of this key: on
+ * connections that threads share nobody can say for which of them a command went. */
+static bool is_of_a_fellow(const struct ledger *ledger, const struct ledger_key *key,
+                           uint32_t resource)
+{
+    int32_t first = ledger->threads > 1 ? key->process / ledger->threads * ledger->threads : 0;
+    int32_t count = ledger->threads > 1 && key->process >= 0 ? ledger->threads : 0;
+    bool found = false;
+    for (int32_t process = first; process < first + count; process++) {
+        const struct ledger_claim *claim = ledger_grant(ledger, process, resource);
+        found = found || (process != key->process && claim != NULL && claim->has_value &&
+                          history_value_equal(&claim->value, &key->value));
+    }
+    return found;
+}
+
 /* When the lock knew that this key was to be deleted. */
 static int64_t leak_known_ns(const struct ledger *ledger, const struct ledger_key *key, bool kept)
 {
@@ -91,14 +107,15 @@ static int64_t leak_known_ns(const struct ledger *ledger, const struct ledger_ke
 }
 
 /* What is wrong about a key that was not deleted: 0 if nothing is. */
-static uint8_t leak_of(const struct ledger *ledger, const struct ledger_key *key, int32_t node)
+static uint8_t leak_of(const struct ledger *ledger, uint32_t resource, int32_t node)
 {
+    const struct ledger_key *key = ledger_key_at(ledger, node, resource);
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     bool kept = is_kept(ledger, key);
     if (is_remade(ledger, key, node)) {
         return REMADE_TO_EXPIRE;
     }
-    if ((key->outcome != CLAIM_REFUSED && !kept) ||
+    if ((key->outcome != CLAIM_REFUSED && !kept) || is_of_a_fellow(ledger, key, resource) ||
         is_excused(ledger, key, node, leak_known_ns(ledger, key, kept))) {
         return 0;
     }
@@ -147,7 +164,7 @@ static void leak_step(void *state, const struct ledger *ledger, const struct his
     bool by_ttl = event->f == HISTORY_KEY_EXPIRED && event->cause == CAUSE_TTL &&
                   ((event->flags & HISTORY_HAS_OWNER) == 0 ||
                    history_value_equal(&event->owner, &key->value));
-    uint8_t reason = by_ttl ? leak_of(ledger, key, event->node) : 0;
+    uint8_t reason = by_ttl ? leak_of(ledger, event->resource, event->node) : 0;
     if (reason != 0) {
         struct finding finding = leak_finding(ledger, key, reason);
         undeleted_note(&leak->undeleted, event, key, &finding);
@@ -163,7 +180,7 @@ static void leak_finish(void *state, const struct ledger *ledger)
             const struct ledger_key *key = ledger_key_at(ledger, node, resource);
             int64_t age_ns = ledger->now_ns - key->set_ns;
             bool stays = key->present && ledger->ttl_ns > 0 && age_ns > ledger->ttl_ns;
-            uint8_t reason = stays ? leak_of(ledger, key, node) : 0;
+            uint8_t reason = stays ? leak_of(ledger, resource, node) : 0;
             if (reason != 0) {
                 struct finding finding = leak_finding(ledger, key, (enum leak_reason)(reason + 1));
                 check_fail(&leak->result, ledger, &finding);

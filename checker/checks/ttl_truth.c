@@ -19,6 +19,7 @@ enum ttl_reason {
  */
 enum {
     TTL_OFF_PARTS = 100, /* off by less than this part of the ttl is rounding, ... */
+    TTL_LONG_PARTS = 10, /* and longer by less than this is an allowance for drift */
 };
 #define TTL_OFF_NS    ((int64_t)3000000) /* ... or by less than this */
 #define TTL_SECOND_NS ((int64_t)1000000000)
@@ -81,9 +82,10 @@ static uint8_t ttl_wrong(int64_t ttl_ns, int64_t asked_ns, bool extended)
         return TTL_SHORTER;
     }
     int64_t most_ns = asked_ns * (extended ? 2 : 1);
+    int64_t long_ns = most_ns + asked_ns / TTL_LONG_PARTS;
     int64_t seconds_ns = (most_ns + TTL_SECOND_NS - 1) / TTL_SECOND_NS * TTL_SECOND_NS;
     bool rounded = ttl_ns <= seconds_ns + off_ns && ttl_ns > seconds_ns - off_ns;
-    return ttl_ns > most_ns + off_ns && !rounded ? TTL_LONGER : 0;
+    return ttl_ns >= long_ns && ttl_ns > most_ns + off_ns && !rounded ? TTL_LONGER : 0;
 }
 
 static void ttl_judge(struct ttl_truth *truth, const struct ledger *ledger,

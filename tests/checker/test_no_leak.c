@@ -282,3 +282,17 @@ Test(no_leak, keys_that_a_fault_held_back_are_not_of_the_refusal_behind_it)
     assert_fails(judge_lines("no_leak", THAWED(304)), BLAME_LIBRARY, ASSUMPTION_NONE);
     assert_fails(judge_lines("result_truth", THAWED(304)), BLAME_LIBRARY, ASSUMPTION_NONE);
 }
+
+/* Threads of one program share its connections: a late key may be told of the wrong one of them. */
+Test(no_leak, key_under_the_value_of_another_thread_is_not_left)
+{
+#define SHARED(the_threads)                                                                        \
+    "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'threads':" #the_threads       \
+    ",'ttl':1000000000,'bound':500000000,'promises_validity':true,'declared':true,"                \
+    "'declares':['validity']}\n" ASK(1, 1) ASK(1, 2) SET(5, 1, 1, "a", 1005)                       \
+        SET(5, 2, 1, "a", 1005) GRANT(7, 1, "a", 990) SET(8, 3, 2, "a", 1008) REFUSE(200, 2)       \
+            ENDED(1005, 1, "expired", "a", "ttl") ENDED(1005, 2, "expired", "a", "ttl")            \
+                ENDED(1008, 3, "expired", "a", "ttl") RUN_ENDS(3000)
+    assert_verdict(judge_lines("no_leak", SHARED(2)), VERDICT_PASS);
+    assert_fails(judge_lines("no_leak", SHARED(1)), BLAME_LIBRARY, ASSUMPTION_NONE);
+}

@@ -244,9 +244,10 @@ static inline int64_t plain_rounded_ns(int64_t ns)
     return (ns + 999999999) / 1000000000 * 1000000000;
 }
 
-/* "1 %, or 3 ms if that is more; rounding up to whole seconds; an extension that adds to what is
- * left, up to two ttls"; "less, of a key that ends a ttl behind when it was asked for, or later, or
- * that this operation did not reach". What `e` gave, as the answer at `last` finds it. */
+/* "1 %, or 3 ms if that is more; longer by less than a tenth; rounding up to whole seconds; an
+ * extension that adds to what is left, up to two ttls"; "less, of a key that ends a ttl behind when
+ * it was asked for, or later, or that this operation did not reach". What `e` gave, as the answer
+ * at `last` finds it. */
 static inline bool plain_ttl_false(const struct plain_history *h, const struct history_event *e,
                                    size_t last)
 {
@@ -261,7 +262,8 @@ static inline bool plain_ttl_false(const struct plain_history *h, const struct h
     }
     int64_t ttl_ns = known ? e->ttl_ns : e->until_ns - e->time_ns;
     int64_t off_ns = ttl_ns - plain_rounded_ns(most_ns);
-    bool longer = ttl_ns > most_ns + slack_ns && (off_ns > slack_ns || off_ns <= -slack_ns);
+    bool far = ttl_ns >= most_ns + asked_ns / 10 && ttl_ns > most_ns + slack_ns;
+    bool longer = far && (off_ns > slack_ns || off_ns <= -slack_ns);
     int64_t end_ns = h->events[asked].time_ns + asked_ns - slack_ns;
     bool timely = e->time_ns + ttl_ns >= end_ns || e < &h->events[asked];
     return longer || (ttl_ns < asked_ns - slack_ns && !timely);

@@ -1,6 +1,8 @@
 /* test_keys_clock.c: a node's clock that is moved, and what that does to the keys it holds. */
+#include "base/machine_clock.h"
 #include "tests/real/ends.h"
 
+#include <inttypes.h>
 #include <poll.h>
 
 static void begin_with_clock(void)
@@ -45,6 +47,22 @@ Test(keys_clock, a_key_that_a_clock_jump_overtook_ends_at_the_jump)
     cr_assert_eq(newest()->f, HISTORY_KEY_EXPIRED);
     cr_assert_eq(newest()->cause, CAUSE_CLOCK_JUMP);
     cr_assert_geq(newest()->time_ns, set_ns);
+}
+
+/* Whoever reckons by a clock that is behind sets an end that is over. */
+Test(keys_clock, a_key_whose_end_was_over_when_it_was_set_ends_then)
+{
+    int fd = links_connect(0);
+    int64_t begun_ns = loop_now_ns() - links.start_ns;
+    node_clock_jump(11 * NS_PER_S);
+    char end_ms[32];
+    (void)snprintf(end_ms, sizeof end_ms, "%" PRId64, realtime_ns() / NS_PER_MS + 1000);
+    ASK(fd, "+OK", "SET", "r0", "v", "PXAT", end_ms);
+    while (links.event_count == 0 || newest()->f != HISTORY_KEY_EXPIRED) {
+        links_turn();
+    }
+    cr_assert_geq(newest()->time_ns, begun_ns);
+    close(fd);
 }
 
 /* A script may do more behind what was read of it: what it did stands before what the jump did. */

@@ -81,11 +81,10 @@ void keys_key_end(struct keys *keys, int32_t node, uint32_t name)
     key->cause = sound ? CAUSE_TTL : overtaken ? clock->cause : CAUSE_CLOCK_RATE;
     key->fault = (int16_t)(sound ? HISTORY_NO_FAULT : clock->fault);
     key_recompute(clock, key);
-    if (overtaken && key->latest_ns < clock->base_true_ns) {
-        /* The clock passed its end when it was moved, not at a time before the key was set. */
-        key->earliest_ns = clock->base_true_ns;
-        key->latest_ns = clock->base_true_ns;
-    }
+    /* An end that was over when it was set came then, or when the clock was moved past it. */
+    int64_t least_ns = overtaken ? clock->base_true_ns : from->unit.open ? from->unit.true_ns : 0;
+    key->earliest_ns = key->earliest_ns > least_ns ? key->earliest_ns : least_ns;
+    key->latest_ns = key->latest_ns > least_ns ? key->latest_ns : least_ns;
     key_schedule(keys, key);
 }
 
