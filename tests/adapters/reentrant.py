@@ -38,7 +38,7 @@ ANYBODY = "redis.call('hexists',KEYS[1],ARGV[2])==1"
 
 
 def scripts():
-    """The three scripts, with what the chosen bug makes of them."""
+    """The scripts, with what the chosen bug makes of them."""
     take, give, keep = TAKE, GIVE, KEEP
     if bug("take-from-anybody"):
         take = take.replace("redis.call('exists',KEYS[1])==0", "true")
@@ -61,15 +61,18 @@ def scripts():
         keep = keep.replace(ANYBODY, "redis.call('exists',KEYS[1])==1")
     if bug("keep-creates"):
         keep = keep.replace("return 0", "redis.call('hset',KEYS[1],ARGV[2],1) return redis.call('pexpire',KEYS[1],ARGV[1])")
-    return [Script(text, 1) for text in (take, give, keep)]
+    undo = give
+    if bug("undo-frees-all"):
+        undo = undo.replace("redis.call('hincrby',KEYS[1],ARGV[2],-1)>0", "false")
+    return [Script(text, 1) for text in (take, give, keep, undo)]
 
 
 class Reentrant:
     def __init__(self, loop, request):
         options = request["options"]
-        self.take, self.give, self.keep = scripts()
+        self.take, self.give, self.keep, self.undo = scripts()
         self.loop = loop
-        self.node = Node(loop, request["nodes"][0], (self.take, self.give, self.keep))
+        self.node = Node(loop, request["nodes"][0], (self.take, self.give, self.keep, self.undo))
         self.timeout_s = options.get("node_timeout_ms", 50) / 1000
         self.retries = options.get("retry_count", 3)
         self.delay_ms = options.get("retry_delay_ms", 200)
@@ -91,7 +94,7 @@ class Reentrant:
     def ask(self, script, request, ttl, again_s=0.0):
         resource, thread = request["resource"], request.get("thread", 1)
         key = "lock" if bug("key-one-for-all") else f"locks:{{{resource}}}"
-        owner = f"{self.process}:0" if bug("owner-other-at-release") and script is self.give else self.owner(thread)
+        owner = f"{self.process}:0" if bug("owner-other-at-release") and script in (self.give, self.undo) else self.owner(thread)
         again = time.monotonic() + again_s if again_s else 0.0
         asked = self.node.call(script, key, ttl, owner, again_until=again)
         hangs = bug("hang") and self.counts
@@ -123,7 +126,7 @@ class Reentrant:
                 return {"type": "ok", "value": self.owner(name[1])}
             if not asked.known and not isinstance(asked.reply, Refusal) and not bug("cleanup-none"):
                 # It may have been counted: one less again, as soon as the node hears of it.
-                self.ask(self.give, request, request["ttl_ms"], request["ttl_ms"] / 1000)
+                self.ask(self.undo, request, request["ttl_ms"], request["ttl_ms"] / 1000)
         return {"type": "fail", "error": "another's"}
 
     def extend(self, request):

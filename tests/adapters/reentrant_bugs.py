@@ -12,6 +12,7 @@ BUGS = {
     "owner-other-at-release": ("A release names another owner.", "one-contention", "result_truth"),
     "refusal-counts": ("What is another's counts as a grant.", "one-crowd", "result_truth"),
     "error-grants": ("An error counts as a grant.", "one-out-of-memory", "result_truth"),
+    "undo-frees-all": ("An acquire whose answer was lost is undone, and what its owner held before with it.", "one-again-lost-replies", "exclusion"),
     "cleanup-none": ("A count whose answer was lost stays.", "one-lost-set-replies", "no_leak"),
     "release-nothing": ("A release says ok and sends nothing.", "one-contention", "result_truth"),
     "release-always-ok": ("A release says ok also where nobody answered.", "one-release-refused", "result_truth"),
