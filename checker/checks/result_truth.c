@@ -81,16 +81,18 @@ static void truth_granted(struct result_truth *truth, const struct ledger *ledge
     }
 }
 
-/* "Not held" is honest where a fault, or a node that answered with an error, stood in the way, of
- * what was given back before: its deletion may still be under way, and of what its client was told
- * by then that it lost: `loss_notice` asks whether that was true. */
-static bool truth_hindered(const struct ledger *ledger, const struct ledger_claim *claim)
+/* "Not held" is honest of what was given back before: its deletion may still be under way. It is
+ * where a fault, or a node that answered with an error, stood in the way, and of what its client
+ * was told by then that it lost: `loss_notice` asks whether that was true. Our own lock says so
+ * only where the nodes did. */
+static bool truth_hindered(const struct ledger *ledger, const struct ledger_claim *claim,
+                           bool timely)
 {
     const struct ledger_process *process = ledger_process(ledger, claim->process);
-    bool again = claim->over == OVER_RELEASED && claim->over_index < process->open_index;
-    return again || claim->told || claim->denied != 0 ||
-           ledger_client_fault(ledger, claim->process, UINT32_MAX, process->open_ns,
-                               ledger->now_ns);
+    bool again = claim->given_index != 0 && claim->given_index < process->open_index;
+    bool fault =
+        ledger_client_fault(ledger, claim->process, UINT32_MAX, process->open_ns, ledger->now_ns);
+    return again || claim->denied != 0 || (!timely && (claim->told || fault));
 }
 
 static void truth_released(struct result_truth *truth, const struct ledger *ledger,
@@ -98,7 +100,7 @@ static void truth_released(struct result_truth *truth, const struct ledger *ledg
 {
     int32_t present = ledger_bits(claim->present);
     bool refused = event->type == HISTORY_FAIL;
-    if (present < ledger->quorum || (refused && truth_hindered(ledger, claim))) {
+    if (present < ledger->quorum || (refused && truth_hindered(ledger, claim, truth->timely))) {
         return;
     }
     struct finding finding = {

@@ -89,6 +89,7 @@ struct ledger_claim {
     int64_t over_ns;    /* TIME_NEVER: not released, told or killed yet */
     uint64_t refused_index;
     int64_t refused_ns;
+    uint64_t given_index; /* of the first release that its client asked; 0: none yet */
     uint64_t freed_index; /* its release was answered ok; 0: not yet */
     int64_t freed_ns;
 };

@@ -171,6 +171,7 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->unfreed = 0;
     claim->denied = 0;
     claim->heard_ns = 0;
+    claim->given_index = 0;
     claim->freed_index = 0;
     claim->freed_ns = 0;
     claim->fresh_index = event->index;
@@ -254,6 +255,7 @@ static void step_release(struct ledger *ledger, struct ledger_process *process,
         return;
     }
     process->nesting = claim->doubtful ? NESTING_DOUBTFUL : NESTING_NONE;
+    claim->given_index = claim->given_index == 0 ? event->index : claim->given_index;
     claim_end(ledger, claim, OVER_RELEASED, event);
 }
 

@@ -53,6 +53,33 @@ Test(result_truth, release_of_our_own_lock_left_unknown_without_a_fault_fails)
                    VERDICT_PASS);
 }
 
+/* Our own lock says "not held" only where its nodes said so, whatever it told its client before. */
+Test(result_truth, release_of_our_own_lock_told_not_held_though_a_majority_has_it_fails)
+{
+#define PAUSED(from, to)                                                                           \
+    FAULT_OF_CLIENT(from, 1, "pause", "start", 1) FAULT_OF_CLIENT(to, 1, "pause", "end", 1)
+    static const char *const lines[] = {
+        CLIENT_1_HOLDS LOST(15, 1) FREE(20, 1) RELEASE_FAILS(25, 1),
+        CLIENT_1_HOLDS FREE(20, 1) PAUSED(21, 23) RELEASE_FAILS(25, 1),
+    };
+    char whole[4096];
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        (void)snprintf(whole, sizeof whole, OWN "'sim'}\n%s", lines[i]);
+        assert_fails(judge_lines("result_truth", whole), BLAME_LIBRARY, ASSUMPTION_NONE);
+        cr_assert_str_eq(headline("result_truth", whole),
+                         "result_truth: client 1's release of r0 said that nothing was held, but 3 "
+                         "nodes have its key");
+        (void)snprintf(whole, sizeof whole, OWN "'real'}\n%s", lines[i]);
+        assert_verdict(judge_lines("result_truth", whole), VERDICT_PASS);
+    }
+    /* ... but what was given back before may be on its way. */
+    assert_verdict(judge_lines("result_truth", OWN
+                               "'sim'}\n" CLIENT_1_HOLDS FAULT_OF_NODE(12, 1, "lose_reply", "start",
+                                                                       1) LOST(15, 1) FREE(20, 1)
+                                   UNKNOWN(21, 1, "release") FREE(22, 1) RELEASE_FAILS(22, 1)),
+                   VERDICT_PASS);
+}
+
 /* A node that did not, a fault, or our own standstill: then it could not know. */
 Test(result_truth, release_left_unknown_for_a_reason_passes)
 {

@@ -223,6 +223,12 @@ static inline bool plain_all_back(const struct plain_history *h, size_t grant, s
 /* "Release left unknown although every node carried it out, all replies were back [...], or, of our
  * own lock in the simulator, although no fault was in force since a ttl before"; "release ok
  * although a majority had no key of the grant to delete." */
+/* "Of our own lock in the simulator." */
+static inline bool plain_timely(const struct plain_history *h)
+{
+    return h->header->tries > 0 && !h->header->declared && strcmp(h->header->world, "sim") == 0;
+}
+
 static inline bool plain_release_untrue(const struct plain_history *h, size_t i)
 {
     size_t grant = plain_grant_of(h, i);
@@ -236,9 +242,7 @@ static inline bool plain_release_untrue(const struct plain_history *h, size_t i)
     }
     bool heard = plain_carried_out(h, grant, i, false) == h->header->node_count &&
                  plain_all_back(h, grant, i);
-    bool own = h->header->tries > 0 && !h->header->declared &&
-               strcmp(h->header->world, "sim") == 0 &&
-               plain_sound(h, h->events[plain_invoke_of(h, grant)].time_ns, i);
+    bool own = plain_timely(h) && plain_sound(h, h->events[plain_invoke_of(h, grant)].time_ns, i);
     return h->events[i].type == HISTORY_INFO && (heard || own) &&
            plain_quiet(h, plain_invoke_of(h, i), i);
 }
@@ -263,6 +267,19 @@ static inline bool plain_freed_itself(const struct plain_history *h, size_t fail
     return __builtin_popcountll(deleted) >= h->header->node_count / 2 + 1;
 }
 
+/* Whether it is not "the first release of this grant". */
+static inline bool plain_released_twice(const struct plain_history *h, size_t grant, size_t last)
+{
+    for (size_t i = grant + 1; i < plain_invoke_of(h, last); i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE) && e->process == h->events[last].process &&
+            e->resource == h->events[last].resource) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static inline bool plain_untrue(const struct plain_history *h, size_t i)
 {
     const struct history_event *e = &h->events[i];
@@ -283,9 +300,12 @@ static inline bool plain_untrue(const struct plain_history *h, size_t i)
     }
     if (plain_is(e, HISTORY_RELEASE, HISTORY_FAIL)) {
         size_t grant = plain_grant_of(h, i);
-        return grant < h->count && plain_holding(h, i, grant) >= majority &&
-               !plain_released_before(h, grant, i) &&
-               !plain_touched(h, e->process, plain_invoke_of(h, i), i);
+        if (grant == h->count || plain_holding(h, i, grant) < majority) {
+            return false;
+        }
+        return plain_timely(h) ? !plain_released_twice(h, grant, i)
+                               : !plain_released_before(h, grant, i) &&
+                                     !plain_touched(h, e->process, plain_invoke_of(h, i), i);
     }
     if (plain_is(e, HISTORY_ACQUIRE, HISTORY_FAIL)) {
         return plain_kept_to_its_ttl(h, i);
