@@ -57,17 +57,15 @@ static int judge(const char *path, const char *wanted)
 
 static void bench_processes(const char *name, uint64_t operations)
 {
-    char path[] = "/tmp/picklock-bench-XXXXXX";
-    int file = mkstemp(path);
-    ASSERT(file >= 0);
-    close(file);
+    char path[SCRATCH_PATH_BYTES];
+    int file = scratch_open(path);
     double seconds = 0, rss_mb = 0;
     struct generator_options generated = one_lock(operations, 32, 50000, false);
     write_history(&generated, path);
     measure_process(path, false, &seconds, &rss_mb);
     printf("check_%s_process_seconds %.3f s\n", name, seconds);
     printf("check_%s_rss_mb %.1f MB\n", name, rss_mb);
-    unlink(path);
+    close(file);
 }
 
 /* The worst of the named shape: 10^6 operations, one key, 32 clients, 5 % unknown. */

@@ -74,15 +74,13 @@ static void compare(uint32_t unknown_ppm, bool illegal, uint32_t clients, const 
 
 int main(void)
 {
-    char path[] = "/tmp/picklock-bench-XXXXXX.jsonl";
+    char path[SCRATCH_PATH_BYTES];
     if (!peer_built()) {
         printf("# porcupine: skipped: Go, or github.com/anishathalye/porcupine v1.3.0, is not "
                "there\n");
         return 0;
     }
-    int file = mkstemps(path, 6);
-    ASSERT(file >= 0);
-    close(file);
+    int file = scratch_open(path);
     printf("| unknown | verdict | clients | 1,000 operations | 10,000 | 100,000 |\n"
            "|---|---|---|---|---|---|\n");
     static const uint32_t clients[] = {2, 8, 32, 128};
@@ -94,6 +92,6 @@ int main(void)
             }
         }
     }
-    unlink(path);
+    close(file);
     return 0;
 }

@@ -1,11 +1,14 @@
 /* judged.c: makes histories block by block, so that only their judgement is timed. */
 #include "bench/judged.h"
 
+#include "base/assert.h"
 #include "history/writer.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { BLOCK_EVENTS = 1024 };
 
@@ -81,4 +84,12 @@ void write_history(const struct generator_options *generated, const char *path)
         printf("# %s\n", why.data);
         exit(3);
     }
+}
+
+int scratch_open(char path[SCRATCH_PATH_BYTES])
+{
+    int file = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    ASSERT(file >= 0);
+    (void)snprintf(path, SCRATCH_PATH_BYTES, "/proc/%d/fd/%d", (int)getpid(), file);
+    return file;
 }

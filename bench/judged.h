@@ -22,4 +22,10 @@ struct generator_options one_lock(uint64_t operations, uint32_t clients, uint32_
 /* Write it as JSON lines; exits with 3 where that fails. */
 void write_history(const struct generator_options *generated, const char *path);
 
+enum { SCRATCH_PATH_BYTES = 64 };
+
+/* Open a file without a name, which is gone with whoever has it open, however that ends; `path`
+ * reaches it. */
+int scratch_open(char path[SCRATCH_PATH_BYTES]);
+
 #endif

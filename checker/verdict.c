@@ -312,12 +312,17 @@ struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t ot
         older = second_claim;
         newer = first_claim;
     }
-    /* Who renews by itself says no end anew: as long as it did, its lease runs. */
-    bool renewed = ledger_declares(ledger, DECLARES_RENEW) && older->renewed_ns > older->granted_ns;
-    if (renewed || ledger_lease_end_ns(older) > newer->granted_ns) {
+    if (ledger_lease_end_ns(older) > newer->granted_ns) {
         return blame_overlap(ledger, older, newer);
     }
-    return blame_late(ledger, older);
+    struct blamed late = blame_late(ledger, older);
+    bool renewed = ledger_declares(ledger, DECLARES_RENEW) && older->renewed_ns > older->granted_ns;
+    if (!renewed || late.assumption != ASSUMPTION_SECTION) {
+        return late;
+    }
+    /* Who renews by itself says no end anew: what became of its keys may tell more. */
+    struct blamed keys = blame_overlap(ledger, older, newer);
+    return keys.assumption == ASSUMPTION_NONE ? late : keys;
 }
 
 struct blamed blame_counters(const struct ledger *ledger)

@@ -323,3 +323,21 @@ Test(loss_notice, lock_that_renews_tells_when_its_keys_have_run_out_whoever_asks
         judge_lines("loss_notice", CUT_OFF("", "ttl", STOOD_STILL(1010, "loop", 5) LOST(1109, 1))),
         VERDICT_UNKNOWN);
 }
+
+/* Its renewals stopped with it, or with its section, or failed: what it promised is what counts. */
+Test(loss_notice, holder_that_was_stopped_behind_its_renewals_was_stopped)
+{
+#define STOPPED_THEN                                                                               \
+    "{'format':'picklock-history','version':1,'nodes':1,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'promises_validity':true,'declared':true,'faults':1,"                       \
+    "'declares':['validity','renew','notice'],'renew_every':333000000}\n" ASK(1, 1)                \
+        SET(5, 1, 1, "a", 1005) GRANT(10, 1, "a", 990) ENTER(11, 1)                                \
+            ON(600, 1, "extended") ",'process':1,'value':'a','owner':'a','until':1600000000}"      \
+                                   "\n" FAULT_OF_CLIENT(700, 1, "pause", "start", 1)               \
+                                       ENDED(1600, 1, "expired", "a", "ttl") ASK(1610, 2)          \
+                                           SET(1615, 1, 2, "b", 2615) GRANT(1620, 2, "b", 2600)    \
+                                               FAULT_OF_CLIENT(2000, 1, "pause", "end", 1)         \
+                                                   LOST(2001, 1) LEAVE(2002, 1) RUN_ENDS(3000)
+    assert_fails(judge_lines("loss_notice", STOPPED_THEN), BLAME_ASSUMPTION,
+                 ASSUMPTION_CLIENT_PAUSE);
+}
