@@ -33,8 +33,7 @@ bool lateness_alone(const struct recording *recording, const struct run_report *
     bool stood = real && ttl_ns > 0 && longest_standstill_ns(&history) >= ttl_ns / LATE_TTL_PARTS;
     bool late = report->unmet != 0;
     for (size_t i = 0; i < check_count(); i++) {
-        bool needs_fault = check_at(i)->required && report->verdicts[i] != VERDICT_FAIL;
-        bool went_by = stood && ((report->missed >> i & 1u) != 0 || needs_fault);
+        bool went_by = stood && report->verdicts[i] != VERDICT_FAIL;
         bool excused = went_by || recording_result(recording, i)->reason == CHECK_REASON_LATE;
         late = late && ((report->unmet >> i & 1u) == 0 || excused);
     }

@@ -6,9 +6,9 @@
 #include "cli/run_one.h"
 
 /*
- * Whether each check of `report->unmet` is so for it. A fail that did not come, and a fault that
- * struck nobody, are the machine's doing where it stood still for a quarter of the ttl or longer:
- * what a file puts in order by events goes another way then.
+ * Whether each check of `report->unmet` is so for it. A fail that did not come, a fault that struck
+ * nobody, and what there was nothing to judge of, are the machine's doing where it stood still for
+ * a quarter of the ttl or longer: what a file puts in order by events goes another way then.
  */
 bool lateness_alone(const struct recording *recording, const struct run_report *report);
 
