@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """patient.py: a lock on one node that waits for its turn, until a deadline or until it is given up.
 
-    python3 tests/adapters/patient.py [deaf | short | hasty]
+    python3 tests/adapters/patient.py [deaf | short | hasty | asleep]
 
 With deaf it declares all that and does none of it: it waits for 30 s, whatever it was told. With short it waits for 300 ms
-where it is told nothing, with hasty not at all, and declares that it does.
+where it is told nothing, with hasty not at all, and declares that it does. With asleep it looks every 2.8 s, and nothing wakes it.
 """
 import json
 import os
@@ -16,6 +16,7 @@ import time
 DELETE = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
 DEAF = sys.argv[1:] == ["deaf"]
 LIMIT_MS = {"short": 300, "hasty": 0}.get(sys.argv[1] if sys.argv[1:] else "", 30000)
+PAUSE_S = 2.8 if sys.argv[1:] == ["asleep"] else 0.02
 FEATURES = ["wait", "deadline", "cancel"]
 held = {}
 node = address = None
@@ -35,7 +36,7 @@ def say(answer):
 
 def given_up(asked):
     """A cancel, where there is one, is answered; it is the only line that may come now."""
-    if not select.select([sys.stdin], [], [], 0.02)[0]:
+    if not select.select([sys.stdin], [], [], PAUSE_S)[0]:
         return False
     cancel = json.loads(sys.stdin.readline())
     say({"id": cancel["id"], "type": "ok"})

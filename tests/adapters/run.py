@@ -457,6 +457,16 @@ def deadlines_and_cancels_are_told(picklock):
     return check("deadlines and cancels are told, and kept", holds, (code, told, errors))
 
 
+def who_sleeps_on_is_told(picklock):
+    """A waiter that nothing wakes, and that looks again only long after the lock came free."""
+    adapter, found, holds = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'patient.py')}", [], True
+    for mode, code_due, word in (("", 0, "passed               one-waiters"), (" asleep", 1, "failed (library)     one-waiters")):
+        code, told, errors = library(picklock, adapter + mode, "one-waiters")
+        found.append((mode, code, told, errors))
+        holds = holds and code == code_due and word in told and ("fault_tolerance" in told) == bool(mode)
+    return check("a waiter that sleeps on though the lock is free is told", holds, found)
+
+
 def main():
     picklock = os.path.abspath(sys.argv[1])
     times = int(sys.argv[2]) if len(sys.argv) > 2 else 20
@@ -467,6 +477,7 @@ def main():
         what_such_a_lock_passes_is_told(picklock),
         a_library_for_one_node_is_known(picklock),
         deadlines_and_cancels_are_told(picklock),
+        who_sleeps_on_is_told(picklock),
         bad_is_an_error(picklock, "twice", ["not open: 1 was answered before"]),
         bad_is_an_error(picklock, "other-for-each", ["what another client's does not"]),
         bad_is_an_error(picklock, "stubborn", ["ignores shutdown and SIGTERM"]),
