@@ -76,9 +76,8 @@ static void deadlock_violated(struct deadlock_freedom *deadlock, const struct le
     check_fail(&deadlock->result, ledger, &finding);
 }
 
-/* A key was set, or given more time, while what a delay held back may still come. */
-static void deadlock_came(struct deadlock_wait *wait, const struct ledger *ledger,
-                          const struct history_event *event)
+/* Until when what delays held back may still come. */
+static int64_t comes_until_ns(const struct ledger *ledger)
 {
     int64_t late_ns = 0;
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
@@ -86,9 +85,24 @@ static void deadlock_came(struct deadlock_wait *wait, const struct ledger *ledge
         bool ended = fault->state != FAULT_WAITING && fault->end_ns != TIME_NEVER;
         late_ns = ended && fault->end_ns > late_ns ? fault->end_ns : late_ns;
     }
-    if (wait->since_ns != TIME_NEVER && event->time_ns <= late_ns) {
+    return late_ns;
+}
+
+/* A key was set, or given more time, by what a delay had held back. */
+static void deadlock_came(struct deadlock_wait *wait, const struct ledger *ledger,
+                          const struct history_event *event)
+{
+    if (wait->since_ns != TIME_NEVER && event->time_ns <= comes_until_ns(ledger)) {
         wait->since_ns = event->time_ns;
     }
+}
+
+/* What came last may have been a place in a queue, of which no node tells. */
+static void deadlock_settle(struct deadlock_wait *wait, const struct ledger *ledger)
+{
+    int64_t come_ns = comes_until_ns(ledger);
+    int64_t least_ns = come_ns < ledger->now_ns ? come_ns : ledger->now_ns;
+    wait->since_ns = wait->since_ns > least_ns ? wait->since_ns : least_ns;
 }
 
 static void deadlock_step(void *state, const struct ledger *ledger,
@@ -119,6 +133,7 @@ static void deadlock_step(void *state, const struct ledger *ledger,
         wait->index = ledger->healed_index;
     }
     wait->granted = true;
+    deadlock_settle(wait, ledger);
     deadlock->result.judged++;
     if (event->time_ns - wait->since_ns > deadlock->ttl_ns + deadlock->bound_ns) {
         deadlock_violated(deadlock, ledger, event->resource, event->index, GRANTED_LATE);
@@ -129,10 +144,11 @@ static void deadlock_finish(void *state, const struct ledger *ledger)
 {
     struct deadlock_freedom *deadlock = state;
     for (uint32_t i = 0; ledger->healed && i < deadlock->resource_count; i++) {
-        const struct deadlock_wait *wait = &deadlock->waits[i];
+        struct deadlock_wait *wait = &deadlock->waits[i];
         if (wait->granted || wait->since_ns == TIME_NEVER) {
             continue;
         }
+        deadlock_settle(wait, ledger);
         deadlock->result.judged++;
         if (ledger->now_ns - wait->since_ns > deadlock->ttl_ns + deadlock->bound_ns) {
             deadlock_violated(deadlock, ledger, i, ledger->last_index, NEVER_GRANTED);

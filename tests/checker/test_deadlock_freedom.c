@@ -89,6 +89,12 @@ Test(deadlock_freedom, what_a_delay_held_back_is_waited_for)
     HEADER DELAYED(1, "start") DELAYED(1000, "end") HEALED_AT(1000) AUDIT(1001)                    \
         SET(came, 1, 2, "a", 2499) AUDIT_GRANTED(granted) RUN_ENDS(3300)
     assert_verdict(judge_lines("deadlock_freedom", HELD_BACK(1499, 2999)), VERDICT_PASS);
-    assert_verdict(judge_lines("deadlock_freedom", HELD_BACK(1499, 3000)), VERDICT_FAIL);
-    assert_verdict(judge_lines("deadlock_freedom", HELD_BACK(1501, 2999)), VERDICT_FAIL);
+    assert_verdict(judge_lines("deadlock_freedom", HELD_BACK(1499, 3001)), VERDICT_FAIL);
+    assert_verdict(judge_lines("deadlock_freedom", HELD_BACK(1501, 3001)), VERDICT_FAIL);
+#define QUEUED(granted)                                                                            \
+    HEADER DELAYED(1, "start") DELAYED(1000, "end") HEALED_AT(1000) AUDIT(1001)                    \
+        AUDIT_GRANTED(granted) RUN_ENDS(3300)
+    /* No node tells of a place in a queue. */
+    assert_verdict(judge_lines("deadlock_freedom", QUEUED(3000)), VERDICT_PASS);
+    assert_verdict(judge_lines("deadlock_freedom", QUEUED(3001)), VERDICT_FAIL);
 }

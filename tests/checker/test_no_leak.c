@@ -76,6 +76,16 @@ Test(no_leak, latency_explains_no_more_than_two_round_trips)
     /* 800 ms: half a ttl, and twice 150. */
     assert_verdict(judge_lines("no_leak", LATE_STORY(150)), VERDICT_PASS);
     assert_fails(judge_lines("no_leak", LATE_STORY(149)), BLAME_LIBRARY, ASSUMPTION_NONE);
+    /* Our own, in a session that is kept alive as it cannot be closed yet. */
+#define KEPT_ALIVE(words)                                                                          \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'promises_validity':true" words                                             \
+    "}\n" LATE_BY(100) ASK(2, 1) SET(5, 1, 1, "a", 1005) REFUSE(205, 1)                            \
+        ON(400, 1, "extended") ",'process':1,'value':'a','owner':'a','until':1400000000}\n" ENDED( \
+            1400, 1, "expired", "a", "ttl") RUN_ENDS(3000)
+    assert_verdict(judge_lines("no_leak", KEPT_ALIVE("")), VERDICT_PASS);
+    assert_fails(judge_lines("no_leak", KEPT_ALIVE(",'declared':true")), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
 }
 
 Test(no_leak, delete_that_overtook_its_own_set_left_it)

@@ -19,7 +19,8 @@ static inline int64_t plain_comes_until(const struct plain_history *h, size_t la
 }
 
 /* "From the first ask behind the heal, or from the heal where an older ask is granted before there
- * is one, to the first grant to anybody": longer than ttl + bound. */
+ * is one, to the first grant to anybody": longer than ttl + bound. "What comes last may be a place
+ * in a queue: the wait begins then at the earliest." */
 static inline enum plain plain_deadlock_of(const struct plain_history *h, size_t heal,
                                            uint32_t resource)
 {
@@ -40,12 +41,16 @@ static inline enum plain plain_deadlock_of(const struct plain_history *h, size_t
         }
         if (plain_granted(e)) {
             int64_t since_ns = from_ns == INT64_MAX ? h->events[heal].time_ns : from_ns;
+            int64_t come_ns = plain_comes_until(h, i);
+            since_ns = come_ns > since_ns ? come_ns : since_ns;
             return e->time_ns - since_ns > limit_ns ? PLAIN_FAIL : PLAIN_PASS;
         }
     }
     if (from_ns == INT64_MAX) {
         return PLAIN_NOTHING;
     }
+    int64_t come_ns = plain_comes_until(h, h->count - 1);
+    from_ns = come_ns > from_ns ? come_ns : from_ns;
     return h->events[h->count - 1].time_ns - from_ns > limit_ns ? PLAIN_FAIL : PLAIN_NOTHING;
 }
 

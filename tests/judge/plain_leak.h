@@ -129,13 +129,21 @@ static inline bool plain_held_back(const struct plain_history *h, size_t set)
 
 /* "A fault touched its client, its node, a link of its client or all of them since it was set; or
  * one of its node or link held it back, from when it was sent until it came. A latency does not,
- * beyond two round trips of all of them and half a ttl after its lock knew." */
+ * beyond two round trips of all of them and half a ttl after its lock knew, but of our own
+ * locks, where it was given more time since." */
 static inline bool plain_leak_excused(const struct plain_history *h, size_t set, size_t last,
                                       int64_t known_ns)
 {
     const struct history_event *s = &h->events[set];
+    bool kept = false;
+    for (size_t i = set; i < last && !h->header->declared; i++) {
+        const struct history_event *e = &h->events[i];
+        bool more = (plain_key(e, HISTORY_KEY_SET) || plain_key(e, HISTORY_KEY_EXTENDED)) &&
+                    e->node == s->node && e->resource == s->resource;
+        kept = kept || (more && e->time_ns > known_ns);
+    }
     int64_t late_ns = h->events[last].time_ns - known_ns;
-    bool too_late = late_ns > 2 * plain_latency_ns(h, last) + h->header->ttl_ns / 2;
+    bool too_late = !kept && late_ns > 2 * plain_latency_ns(h, last) + h->header->ttl_ns / 2;
     for (size_t i = 0; i <= last && i < h->count; i++) {
         const struct history_event *e = &h->events[i];
         if (!plain_begins(e) || (too_late && e->fault_kind == FAULT_LATENCY)) {
