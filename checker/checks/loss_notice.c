@@ -254,7 +254,8 @@ static int64_t thrown_out_ns(const struct ledger *ledger, const struct ledger_cl
         }
     }
     ASSERT(out <= ledger_bits(claim->set));
-    return ledger_bits(claim->set) - out < ledger->quorum ? last_ns : TIME_NEVER;
+    bool none_left = out > 0 && ledger_bits(claim->set) - out < ledger->quorum;
+    return none_left ? last_ns : TIME_NEVER;
 }
 
 /* Its keys were thrown out, which the next renewal finds, within its period: half of another is for
@@ -326,11 +327,13 @@ static void loss_granted(struct loss_notice *loss, const struct ledger *ledger,
 {
     struct believers *believers = &loss->resources[event->resource];
     const struct ledger_resource *resource = ledger_resource_at(ledger, event->resource);
+    /* What was granted before, and heard of only now, took nothing away. */
+    bool before =
+        (event->flags & HISTORY_HAS_SINCE) != 0 && resource->granted_index != event->index;
     for (uint32_t i = 0; i < believers->count; i++) {
         struct believer *believer = &believers->list[i];
-        if (believer->process == event->process || believer->other_index != 0 ||
-            resource->granted_index != event->index) {
-            continue; /* what was granted before, and heard of only now, took nothing away */
+        if (believer->process == event->process || believer->other_index != 0 || before) {
+            continue;
         }
         believer_too_late(believer, ledger, resource, event->resource);
     }

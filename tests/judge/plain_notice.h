@@ -123,69 +123,6 @@ static inline bool plain_told_falsely(const struct plain_history *h, size_t noti
            plain_to_stay(h, grant, notice) > h->header->node_count / 2;
 }
 
-/* When the last key of this grant ran out by its ttl by event `last`, if so many did that another
- * could be granted it, and none went otherwise; -1: they did not. */
-static inline int64_t plain_ran_out_ns(const struct plain_history *h, size_t grant, size_t last)
-{
-    const struct history_event *g = &h->events[grant];
-    int64_t last_ns = -1;
-    int kept = 0;
-    for (int32_t node = 0; node < h->header->node_count; node++) {
-        struct plain_held held = plain_holds(h, last, node, g->resource);
-        if (held.there && held.process == g->process && plain_same(&held.value, &g->value)) {
-            kept++;
-            continue;
-        }
-        size_t gone = h->count;
-        for (size_t i = 0; i <= last; i++) {
-            const struct history_event *e = &h->events[i];
-            bool its = plain_gone(e) && e->node == node && e->resource == g->resource &&
-                       plain_same(&e->owner, &g->value);
-            gone = its ? i : gone;
-        }
-        if (gone == h->count) {
-            continue; /* it never had one there */
-        }
-        const struct history_event *e = &h->events[gone];
-        if (e->f != HISTORY_KEY_EXPIRED || e->cause != CAUSE_TTL) {
-            return -1;
-        }
-        last_ns = e->time_ns > last_ns ? e->time_ns : last_ns;
-    }
-    return h->header->node_count - kept >= h->header->node_count / 2 + 1 ? last_ns : -1;
-}
-
-/* "Its client was inside its section for more than a tenth of a ttl behind the last of them before
- * it was told or left", of what is held once. */
-static inline bool plain_ran_out_untold(const struct plain_history *h, size_t grant)
-{
-    const struct history_event *g = &h->events[grant];
-    if (!plain_declares(h, DECLARES_RENEW) || !plain_declares(h, DECLARES_NOTICE)) {
-        return false;
-    }
-    bool inside = false;
-    for (size_t i = grant + 1; i < h->count; i++) {
-        const struct history_event *e = &h->events[i];
-        bool its = e->process == g->process;
-        bool same = its && e->resource == g->resource;
-        if (its && e->kind == HISTORY_CLIENT && e->f == HISTORY_CLIENT_KILLED) {
-            return false;
-        }
-        inside = inside || (same && e->kind == HISTORY_SECTION && e->f == HISTORY_ENTER);
-        bool ends = same && ((e->kind == HISTORY_SECTION && e->f == HISTORY_LEAVE) ||
-                             e->kind == HISTORY_NOTICE || plain_granted(e) ||
-                             plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE));
-        if (!ends && i + 1 < h->count) {
-            continue;
-        }
-        int64_t gone_ns = plain_ran_out_ns(h, grant, i);
-        return inside && !plain_granted(e) && gone_ns >= 0 &&
-               e->time_ns - gone_ns > h->header->ttl_ns / 10 && plain_leases_are_sure(h, i) &&
-               !plain_hindered(h, g->process, plain_asked_ns(h, grant), i, true);
-    }
-    return false;
-}
-
 /* `loss_notice`: "a client inside its section, neither told nor leaving, when another is granted
  * the resource; or a client that enters its section afterwards and was not told". */
 static inline enum plain plain_loss_notice(const struct plain_history *h)
@@ -199,9 +136,6 @@ static inline enum plain plain_loss_notice(const struct plain_history *h)
             continue;
         }
         verdict = PLAIN_PASS;
-        if (plain_ran_out_untold(h, one)) {
-            return PLAIN_FAIL;
-        }
         size_t end = plain_grant_end(h, one);
         for (size_t other = one + 1; other < h->count && other < end; other++) {
             const struct history_event *e = &h->events[other];

@@ -230,9 +230,7 @@ static void compare_declared(struct random_stream *stream, const struct plain_hi
             header.declares |= 1u << DECLARES_VALIDITY;
             header.declares &= (uint16_t) ~(1u << DECLARES_REENTRANT);
         }
-        bool notices = seconds[k].judge == plain_loss_notice;
-        header.declares |= notices ? 1u << DECLARES_RENEW | 1u << DECLARES_NOTICE : 0;
-        if (seconds[k].judge == plain_answer_consistency || truth || keys || notices) {
+        if (seconds[k].judge == plain_answer_consistency || truth || keys) {
             uint64_t alone = UINT64_C(1) << check_index(seconds[k].check);
             compare_one(k, judge_whole(&declared, alone), &declared, seed);
         }
