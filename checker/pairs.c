@@ -200,7 +200,7 @@ struct check_rest rest_of_meeting(const struct ledger *ledger, const struct find
     if (older == NULL || newer == NULL || !blame_rests_on_time(blamed)) {
         return (struct check_rest){0};
     }
-    if (older->order > newer->order) {
+    if (ledger_granted_before(newer, older)) {
         const struct ledger_claim *swap = older;
         older = newer;
         newer = swap;

@@ -308,7 +308,7 @@ struct blamed blame_meeting(const struct ledger *ledger, int32_t one, int32_t ot
     }
     const struct ledger_claim *older = first_claim;
     const struct ledger_claim *newer = second_claim;
-    if (older->order > newer->order) {
+    if (ledger_granted_before(newer, older)) {
         older = second_claim;
         newer = first_claim;
     }

@@ -133,7 +133,7 @@ static bool newer(const struct store_write *a, const struct store_write *b)
     if (a->fence > 0 && b->fence > 0) {
         return a->fence > b->fence;
     }
-    return a->order > b->order;
+    return a->granted_ns != b->granted_ns ? a->granted_ns > b->granted_ns : a->order > b->order;
 }
 
 static void judge_order(struct store_integrity *store, const struct ledger *ledger,

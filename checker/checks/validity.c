@@ -15,10 +15,8 @@ enum validity_reason {
     BEYOND_ITS_KEYS /* promised for number[0]; its keys have number[1] */
 };
 
-enum {
-    BEYOND_PARTS = 10
-};                       /* of a ttl: more than a pause of a program between computing a promise
-                          * and asking what time it is */
+/* Of a ttl: more than a program may stand still between a promise and the look at its clock. */
+enum { BEYOND_PARTS = 10 };
 enum { BROKEN_MAX = 8 }; /* at one moment: a node that crashes has keys of many locks */
 
 /* A majority that breaks at the very moment at which its holder gives it back broke nothing: told
@@ -208,8 +206,7 @@ static void validity_operation(struct validity *validity, const struct ledger *l
     bool over = !granted && claim->over != OVER_NOT;
     bool says = (event->flags & HISTORY_HAS_UNTIL) != 0;
     int64_t until_ns = !over ? claim->until_ns : says ? event->until_ns : TIME_NEVER;
-    bool late = (event->flags & HISTORY_HAS_SINCE) != 0; /* heard later than it was said */
-    if (until_ns <= (late ? event->since_ns : event->time_ns)) {
+    if (until_ns <= ledger_said_ns(event)) {
         validity->result.judged++;
         validity_spent(validity, ledger, claim, event, until_ns);
         return;

@@ -214,7 +214,7 @@ static void put_leases(const struct telling *telling)
     }
     const struct ledger_claim *one = ledger_grant(ledger, telling->first, telling->resource);
     const struct ledger_claim *two = ledger_grant(ledger, telling->second, telling->resource);
-    if (one != NULL && two != NULL && one->order > two->order) {
+    if (one != NULL && two != NULL && ledger_granted_before(two, one)) {
         const struct ledger_claim *swap = one;
         one = two;
         two = swap;

@@ -71,7 +71,7 @@ struct ledger_claim {
     uint64_t remade;      /* bit n: gone, and set for this value again, since it was granted */
     uint64_t stamp;       /* index of the event that touched it last */
     uint64_t serial;      /* of the claim among all claims, from 1 */
-    uint64_t order;       /* of the grant among all grants, from 1 */
+    uint64_t order;       /* in which grants were heard, from 1; ledger_granted_before */
     uint64_t fresh_index; /* of the event that last made its lease run */
     int64_t fresh_ns;
     int64_t fence; /* 0: none */
@@ -137,8 +137,8 @@ struct ledger_key {
     int64_t until_ns;    /* on a sound clock; 0 where unknown */
     int64_t ttl_ns;      /* that it was given last; TIME_NEVER: none, or unknown */
     uint64_t kept_index; /* of the event that gave it */
-    int64_t kept_ns;
-    int64_t sent_ns; /* when its client sent it; at the earliest, where that is not told */
+    int64_t kept_ns;     /* ... and its time */
+    int64_t sent_ns;     /* when its client sent it; at the earliest, where that is not told */
 };
 
 /* Somebody stood still once, or several times that are put together. */
@@ -300,6 +300,21 @@ const struct ledger_claim *ledger_find(const struct ledger *ledger,
 
 /* Whether the lock takes two clients for one and the same owner; a client is one with itself. */
 bool ledger_same_owner(const struct ledger *ledger, int32_t one, int32_t other);
+
+/* When a lock said this; its client stood still where it heard of it later. */
+static inline int64_t ledger_said_ns(const struct history_event *event)
+{
+    bool later = (event->flags & HISTORY_HAS_SINCE) != 0 && event->since_ns < event->time_ns;
+    return later ? event->since_ns : event->time_ns;
+}
+
+/* Whether one lease was granted before another. */
+static inline bool ledger_granted_before(const struct ledger_claim *one,
+                                         const struct ledger_claim *other)
+{
+    return one->granted_ns != other->granted_ns ? one->granted_ns < other->granted_ns
+                                                : one->order < other->order;
+}
 
 /* Of a client's operation, or of its last one: enum ledger_nesting. */
 static inline uint8_t ledger_nesting(const struct ledger *ledger, int32_t client)

@@ -116,20 +116,6 @@ static bool claim_unsettled(const struct ledger *ledger, const struct history_ev
            (given || ledger_process(ledger, event->process)->unsettled);
 }
 
-/* Its place among the grants. What its client heard late comes before those that were given since.
- */
-static uint64_t grant_order(struct ledger *ledger, int64_t given_ns)
-{
-    uint64_t order = 2 * ++ledger->grants;
-    for (uint32_t i = 0; i < ledger->process_count * LEDGER_CLAIMS; i++) {
-        const struct ledger_claim *claim = ledger_claim_at(ledger, i);
-        bool later = claim->state == CLAIM_GRANTED && claim->granted_ns > given_ns;
-        order = later && claim->order <= order ? claim->order - 1 : order;
-    }
-    ASSERT(order > 0);
-    return order;
-}
-
 static void step_granted(struct ledger *ledger, uint32_t slot, const struct history_event *event)
 {
     bool unsettled = claim_unsettled(ledger, event);
@@ -148,10 +134,9 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->state = CLAIM_GRANTED;
     claim->resource = event->resource;
     claim->stamp = event->index;
-    bool late = (event->flags & HISTORY_HAS_SINCE) != 0;
+    claim->order = ++ledger->grants;
     claim->granted_index = event->index;
-    claim->granted_ns = late ? event->since_ns : event->time_ns;
-    claim->order = late ? grant_order(ledger, event->since_ns) : 2 * ++ledger->grants;
+    claim->granted_ns = ledger_said_ns(event);
     claim->acquire_ns = ledger_process_at(ledger, slot)->open_ns;
     claim->asked_ns = claim->acquire_ns;
     claim->fence = history_fence(event);

@@ -11,7 +11,7 @@ static void assert_claim(const struct ledger *ledger, const struct ledger_claim 
     ASSERT(claim->until_least_ns <= claim->until_ns);
     ASSERT(claim->resource < ledger->resource_count);
     if (claim->state == CLAIM_GRANTED) {
-        ASSERT(claim->order > 0 && claim->order <= 2 * ledger->grants);
+        ASSERT(claim->order > 0 && claim->order <= ledger->grants);
         ASSERT(claim->granted_ns <= ledger->now_ns);
         ASSERT(claim->fresh_index >= claim->granted_index);
     } else {

@@ -226,7 +226,7 @@ static void cast_grants(struct story_cast *cast)
     cast->older = ledger_grant(ledger, lead->clients[0], lead->resource);
     cast->younger = ledger_grant(ledger, lead->clients[1], lead->resource);
     if (cast->older == NULL ||
-        (cast->younger != NULL && cast->younger->order < cast->older->order)) {
+        (cast->younger != NULL && ledger_granted_before(cast->younger, cast->older))) {
         const struct ledger_claim *swap = cast->older;
         cast->older = cast->younger;
         cast->younger = swap;

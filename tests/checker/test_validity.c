@@ -306,3 +306,17 @@ Test(validity, grant_that_was_said_in_time_and_heard_late_is_the_holders)
     assert_verdict(judge_lines("exclusion", HEARD_LATE(",'since':7000000")), VERDICT_PASS);
     assert_verdict(judge_lines("loss_notice", HEARD_LATE(",'since':7000000")), VERDICT_PASS);
 }
+
+/* Several stood still, and hear of their grants in another order than they were given. */
+Test(validity, grants_are_in_the_order_in_which_they_were_said)
+{
+#define SAID(ms, p, v, since)                                                                      \
+    OP(ms, p, "ok", "acquire") ",'value':'" v "','until':900000000,'since':" since "}\n"
+#define SAID_IN_TURN(since)                                                                        \
+    "{'format':'picklock-history','version':1,'clients':3,'ttl':1000000000,'bound':500000000,"     \
+    "'promises_validity':true}\n" ASK(1, 1) ASK(2, 2) ASK(3, 3) SAID(50, 1, "a", "30000000")       \
+        SAID(60, 2, "b", "20000000") SAID(70, 3, "c", since)
+    assert_verdict(judge_lines("exclusion", SAID_IN_TURN("10000000")), VERDICT_FAIL);
+    assert_verdict(judge_lines("exclusion", SAID_IN_TURN("0")), VERDICT_FAIL);
+    assert_verdict(judge_lines("exclusion", SAID_IN_TURN("90000000")), VERDICT_FAIL); /* not yet */
+}
