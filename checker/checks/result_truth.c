@@ -95,10 +95,30 @@ static bool truth_hindered(const struct ledger *ledger, const struct ledger_clai
     return again || claim->denied != 0 || (!timely && (claim->told || fault));
 }
 
+/* How many nodes are such. */
+static int32_t truth_count(const struct ledger *ledger, const struct ledger_claim *claim,
+                           bool (*is)(const struct ledger *, const struct ledger_claim *, int32_t))
+{
+    int32_t count = 0;
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        count += is(ledger, claim, node) ? 1 : 0;
+    }
+    return count;
+}
+
+/* A set of the acquire that a fault held back until the release was asked is none of its keys. */
+static bool truth_kept(const struct ledger *ledger, const struct ledger_claim *claim, int32_t node)
+{
+    const struct ledger_key *key = ledger_key_at(ledger, node, claim->resource);
+    const struct ledger_process *process = ledger_process(ledger, claim->process);
+    return (claim->present >> node & 1) != 0 &&
+           (key->set_index < process->open_index || !ledger_held_back(ledger, key, node, 0));
+}
+
 static void truth_released(struct result_truth *truth, const struct ledger *ledger,
                            const struct ledger_claim *claim, const struct history_event *event)
 {
-    int32_t present = ledger_bits(claim->present);
+    int32_t present = truth_count(ledger, claim, truth_kept);
     bool refused = event->type == HISTORY_FAIL;
     if (present < ledger->quorum || (refused && truth_hindered(ledger, claim, truth->timely))) {
         return;
@@ -123,17 +143,6 @@ static bool truth_gave(const struct ledger *ledger, const struct ledger_claim *c
     bool lasts = key->present && (key->endless || key->until_ns >= end_ns);
     return key->kept_index > process->open_index || lasts ||
            ledger_touched(ledger, claim->process, node, process->open_ns, 0);
-}
-
-/* How many nodes are such. */
-static int32_t truth_count(const struct ledger *ledger, const struct ledger_claim *claim,
-                           bool (*is)(const struct ledger *, const struct ledger_claim *, int32_t))
-{
-    int32_t count = 0;
-    for (int32_t node = 0; node < ledger->node_count; node++) {
-        count += is(ledger, claim, node) ? 1 : 0;
-    }
-    return count;
 }
 
 /* Where an end is promised, `validity` holds that against the keys; where none is, ok says that
@@ -198,8 +207,8 @@ static void truth_extended(struct result_truth *truth, const struct ledger *ledg
 }
 
 /* No fault was there, every node carried it out, and all of them had told so: there was nothing
- * not to know. A reply that was back only just now may not have been looked at yet. Where nothing
- * is late there is nothing not to know either, whatever the nodes were asked. */
+ * not to know. A reply that is on its way, or was back only just now, may not have been looked at
+ * yet. Where nothing is late there is nothing not to know either, whatever the nodes were asked. */
 static void truth_unknown(struct result_truth *truth, const struct ledger *ledger,
                           const struct ledger_claim *claim)
 {
@@ -208,10 +217,10 @@ static void truth_unknown(struct result_truth *truth, const struct ledger *ledge
     struct check_rest rest = rest_of_wait(ledger, process->open_ns, 0);
     rest.processes[0] = claim->process;
     rest.causes |= CHECK_LATE_KEYS;
-    bool heard = answered >= ledger->store_count &&
-                 claim->heard_ns <= ledger->now_ns - HISTORY_LATE_NOTED_NS;
+    bool back = claim->heard_ns <= ledger->now_ns - HISTORY_LATE_NOTED_NS;
+    bool heard = answered >= ledger->store_count;
     bool calm = truth->timely && ledger_is_calm_since(ledger, claim->acquire_ns);
-    if ((!heard && !calm) || ledger_any_fault(ledger, process->open_ns) ||
+    if (!back || (!heard && !calm) || ledger_any_fault(ledger, process->open_ns) ||
         ledger_late(ledger, &rest).late_ns > 0) {
         return;
     }

@@ -51,6 +51,28 @@ Test(result_truth, release_of_our_own_lock_left_unknown_without_a_fault_fails)
                                OWN "'sim'}\n" CLIENT_1_HOLDS FREE(20, 1) STOOD_STILL(24, "loop", 2)
                                    UNKNOWN(425, 1, "release")),
                    VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", OWN "'sim'}\n" CLIENT_1_HOLDS FREE(20, 1) HEARD(
+                                                   22, 1, 1, "a", 424) UNKNOWN(425, 1, "release")),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("result_truth", OWN "'sim'}\n" CLIENT_1_HOLDS FREE(20, 1) HEARD(
+                                                   22, 1, 1, "a", 426) UNKNOWN(425, 1, "release")),
+                   VERDICT_PASS);
+}
+
+/* The lock sent its set to this node twice, and its release deleted what was there by then. */
+Test(result_truth, set_that_a_fault_held_back_until_behind_the_delete_was_not_kept)
+{
+#define ONE_NODE "{'format':'picklock-history','version':1,'nodes':1,'ttl':1000000000}\n"
+#define SLOW     FAULT_OF_CLIENT(1, 1, "latency", "start", 1)
+#define HELD_1   ASK(2, 1) SET(5, 1, 1, "a", 1005) GRANT(10, 1, "a", 990)
+#define AGAIN    ON(60, 1, "set") ",'process':1,'value':'a','until':1600000000,'sent':3000000}\n"
+    const char *late = ONE_NODE SLOW HELD_1 FREE(50, 1) DELETED(52, 1, 1, "a") AGAIN FREED(65, 1);
+    assert_verdict(judge_lines("result_truth", late), VERDICT_PASS);
+    /* It was kept where nothing held the set back, or it came before the release was asked. */
+    const char *calm = ONE_NODE HELD_1 FREE(50, 1) DELETED(52, 1, 1, "a") AGAIN FREED(65, 1);
+    assert_verdict(judge_lines("result_truth", calm), VERDICT_FAIL);
+    const char *before = ONE_NODE SLOW HELD_1 AGAIN FREE(66, 1) FREED(70, 1);
+    assert_verdict(judge_lines("result_truth", before), VERDICT_FAIL);
 }
 
 /* Our own lock says "not held" only where its nodes said so, whatever it told its client before. */

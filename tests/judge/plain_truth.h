@@ -220,9 +220,10 @@ static inline bool plain_all_back(const struct plain_history *h, size_t grant, s
     return true;
 }
 
-/* "Release left unknown although every node carried it out, all replies were back [...], or, of our
- * own lock in the simulator, although no fault was in force since a ttl before"; "release ok
- * although a majority had no key of the grant to delete." */
+/* "Release left unknown although every node carried it out, [...], or, of our own lock in the
+ * simulator, although no fault was in force since a ttl before, [...] and although, in both, all
+ * replies that nodes gave to it were back for a millisecond or more"; "release ok although a
+ * majority had no key of the grant to delete." */
 /* "Of our own lock in the simulator." */
 static inline bool plain_timely(const struct plain_history *h)
 {
@@ -240,10 +241,9 @@ static inline bool plain_release_untrue(const struct plain_history *h, size_t i)
         return !h->header->declared &&
                plain_carried_out(h, grant, i, true) >= h->header->node_count / 2 + 1;
     }
-    bool heard = plain_carried_out(h, grant, i, false) == h->header->node_count &&
-                 plain_all_back(h, grant, i);
+    bool heard = plain_carried_out(h, grant, i, false) == h->header->node_count;
     bool own = plain_timely(h) && plain_sound(h, h->events[plain_invoke_of(h, grant)].time_ns, i);
-    return h->events[i].type == HISTORY_INFO && (heard || own) &&
+    return h->events[i].type == HISTORY_INFO && (heard || own) && plain_all_back(h, grant, i) &&
            plain_quiet(h, plain_invoke_of(h, i), i);
 }
 
