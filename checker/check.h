@@ -104,6 +104,7 @@ struct check_rest {
                                                 once; HISTORY_NOBODY */
     uint32_t causes;  /* bit n: of an enum history_cause of lateness; 0: rests on no time */
     bool adds_up;     /* it was a long wait: every time counts, not just the longest */
+    bool answered;    /* ... which was answered at once, again and again: just the longest does */
     bool goes_on;     /* a holder that is to be told: nor is it wrong by more than it goes on */
     int64_t since_ns; /* ... from then: when another was granted the lock */
 };

@@ -18,6 +18,9 @@
  * has no other way. */
 enum { GAP_REFUSALS = 10 };
 
+/* What was refused within a fiftieth of a ttl was not waited for, whoever stood still. */
+enum { GAP_QUICK_PARTS = 50 };
+
 struct gap {
     uint32_t asking;     /* acquires under way by healthy clients */
     bool split;          /* several ask, and stand in each other's way */
@@ -33,6 +36,7 @@ struct gap {
     uint64_t index;      /* of the first ask in vain */
 
     uint32_t refusals; /* since the ask below, while there was no key of it, and none was set */
+    uint32_t quick;    /* of these, such as came at once */
     bool refusing;     /* that counts */
     int32_t refused;   /* who asked there */
     int64_t refused_ns;
@@ -66,6 +70,9 @@ void gap_answered(struct gap *gap, const struct history_event *event);
  * another's way. Resources of which no key was ever seen are not counted.
  */
 void gap_refuses(struct gap *gap, const struct ledger *ledger, const struct history_event *event);
+
+/* Whether enough of these came at once. */
+bool gap_refuses_at_once(const struct gap *gap);
 
 /* For how long it has refused everybody; 0 where that is no matter. */
 int64_t gap_refused_ns(const struct gap *gap, int64_t now_ns);

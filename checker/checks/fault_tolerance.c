@@ -119,6 +119,7 @@ static void refusals_judge(struct fault_tolerance *tolerance, const struct ledge
     finding.rest.processes[1] = event->process;
     finding.rest.processes[2] = gap->holder;
     finding.rest.causes |= CHECK_LATE_KEYS;
+    finding.rest.answered = gap_refuses_at_once(gap);
     check_fail(&tolerance->result, ledger, &finding);
 }
 

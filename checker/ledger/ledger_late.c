@@ -143,15 +143,18 @@ struct ledger_lateness ledger_late(const struct ledger *ledger, const struct che
     /* A node that waits for a processor holds up whoever waits for it; it moves no stamp. Several
      * may have waited at one time: the one that did for longest counts. */
     struct late_sum most = {0};
+    int64_t longest_ns = 0;
     for (int32_t node = 0; rest->adds_up && node < ledger->node_count; node++) {
         struct late_sum one = {0};
         late_add(&one, node_late(ledger, node), rest);
+        longest_ns = longer(longest_ns, one.longest_ns);
         most = one.sum_ns > most.sum_ns ? one : most;
     }
     sum.cause = sum.longest_ns == 0 ? most.cause : sum.cause;
     sum.sum_ns += most.sum_ns;
     struct ledger_lateness lateness = {.cause = sum.cause};
-    lateness.stood_ns = rest->adds_up ? sum.sum_ns : sum.longest_ns;
+    lateness.stood_ns =
+        rest->adds_up && !rest->answered ? sum.sum_ns : longer(sum.longest_ns, longest_ns);
     lateness.late_ns = sum.untold ? TIME_NEVER : lateness.stood_ns;
     ASSERT(lateness.late_ns >= 0);
     return lateness;

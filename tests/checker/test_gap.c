@@ -59,3 +59,24 @@ Test(gap, refusals_count_only_while_nothing_else_can_be_why)
         judge_lines("fault_tolerance", refuses(HELD_ONCE, 9, STOOD_STILL(1500, "loop", 60), 1600)),
         VERDICT_UNKNOWN);
 }
+
+/* Who answers at once waits for nobody: what stood still now and then is not added up. */
+Test(gap, refusals_at_once_are_excused_by_no_lateness_that_is_shorter_than_they_went_on)
+{
+#define LATE_OFTEN(cause)                                                                          \
+    STOOD_STILL(1100, cause, 60)                                                                   \
+    STOOD_STILL(1200, cause, 60) STOOD_STILL(1300, cause, 60) STOOD_STILL(1400, cause, 60)
+    const char *at_once = refuses(HELD_ONCE, 9, LATE_OFTEN("scheduler"), 1699);
+    assert_fails(judge_lines("fault_tolerance", at_once), BLAME_LIBRARY, ASSUMPTION_NONE);
+    /* By as long as one of them, or if nodes may have been silent. */
+    assert_verdict(
+        judge_lines("fault_tolerance", refuses(HELD_ONCE, 9, LATE_OFTEN("scheduler"), 1659)),
+        VERDICT_UNKNOWN);
+    assert_verdict(judge_lines("fault_tolerance", refuses(HELD_ONCE, 9, LATE_OFTEN("tap"), 1699)),
+                   VERDICT_UNKNOWN);
+    /* Nine at once, and others that were waited for. */
+    const char *waited = refuses(
+        HELD_ONCE, 7,
+        ASK(1000, 3) REFUSE(1021, 3) LATE_OFTEN("scheduler") ASK(1410, 3) REFUSE(1431, 3), 1699);
+    assert_verdict(judge_lines("fault_tolerance", waited), VERDICT_UNKNOWN);
+}
