@@ -261,6 +261,7 @@ static void header_conduct(const struct scenario *scenario, struct history_heade
                            lock->ttl_ns % million * lock->drift_ppm / million + 2 * NS_PER_MS +
                            lock->ttl_ns / 100 * dialect->spare_percent;
     header->renew_every_ns = lock->ttl_ns / 100 * dialect->renew_percent;
+    header->resend_ns = dialect->own_values ? lock->node_timeout_ns : 0; /* as cleanup.h says */
     header->set_decides = !algorithm->asks_more && !dialect->watches;
 }
 
@@ -272,6 +273,7 @@ void plan_header_unsay(struct history_header *header)
     header->extends = 0;
     header->allowance_ns = 0;
     header->renew_every_ns = 0;
+    header->resend_ns = 0;
     header->set_decides = false;
 }
 

@@ -391,6 +391,8 @@ struct history_header {
     int32_t extends;        /* ... so many extensions of a grant are done at most */
     int64_t allowance_ns;   /* ... and a promise ends so much before a ttl is over */
     int64_t renew_every_ns; /* how often a lock that renews does so; 0 where unknown */
+    int64_t resend_ns;      /* a release that a node did not answer is sent to it again after so
+                               long, until it does or a ttl is over; 0 where unknown */
     bool set_decides;       /* a majority that has set its key is all that a grant takes */
     char server[HISTORY_NAME_BYTES]; /* what the nodes run: "redis 7.0.15"; "" where unknown */
     char sites[HISTORY_SITES_BYTES]; /* nodes on other machines: where, and their clocks */

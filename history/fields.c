@@ -199,6 +199,10 @@ const struct history_field history_header_fields[] = {
     {"allowance", FIELD_NATURAL,
      .doc = "so much sooner than a ttl after it was asked for a promise ends, ns",
      HEADER(allowance_ns)},
+    {"resend", FIELD_NATURAL,
+     .doc = "a release that a node did not answer is sent to it again after so long, until it does "
+            "or a ttl is over, ns; 0: unknown",
+     HEADER(resend_ns)},
     {"set_decides", FIELD_BOOL,
      .doc = "a majority that has set its key is all that a grant takes: no other question follows",
      HEADER(set_decides)},

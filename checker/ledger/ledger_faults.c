@@ -77,22 +77,39 @@ bool ledger_majority_healthy(const struct ledger *ledger)
     return healthy >= ledger->node_quorum;
 }
 
+/* After one lost reply the link is back soon: what was owed can be sent again. */
+static bool fault_touched(const struct ledger *ledger, const struct ledger_fault *fault,
+                          int32_t process, int32_t node)
+{
+    bool passing = fault->kind == FAULT_LOSE_REPLY && fault->state == FAULT_ENDED &&
+                   fault->end_ns - fault->start_ns < LEDGER_PASSING_NS;
+    return fault->state != FAULT_WAITING && !passing && fault->start_ns <= ledger->now_ns &&
+           (ledger_fault_on_store(ledger, fault, node) || ledger_fault_on_client(fault, process));
+}
+
 bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
                     uint64_t spared)
 {
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        /* After one lost reply the link is back soon: what was owed can be sent again. */
-        bool passing = fault->kind == FAULT_LOSE_REPLY && fault->state == FAULT_ENDED &&
-                       fault->end_ns - fault->start_ns < LEDGER_PASSING_NS;
-        bool counts = fault->state != FAULT_WAITING && !passing && (spared >> fault->kind & 1) == 0;
-        if (counts && fault->start_ns <= ledger->now_ns && fault->end_ns >= from_ns &&
-            (ledger_fault_on_store(ledger, fault, node) ||
-             ledger_fault_on_client(fault, process))) {
+        if ((spared >> fault->kind & 1) == 0 && fault->end_ns >= from_ns &&
+            fault_touched(ledger, fault, process, node)) {
             return true;
         }
     }
     return false;
+}
+
+int64_t ledger_touched_until(const struct ledger *ledger, int32_t process, int32_t node)
+{
+    int64_t until_ns = 0;
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        if (fault->end_ns > until_ns && fault_touched(ledger, fault, process, node)) {
+            until_ns = fault->end_ns;
+        }
+    }
+    return until_ns;
 }
 
 bool ledger_any_fault(const struct ledger *ledger, int64_t from_ns)

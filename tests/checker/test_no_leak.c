@@ -306,3 +306,80 @@ Test(no_leak, key_under_the_value_of_another_thread_is_not_left)
     assert_verdict(judge_lines("no_leak", SHARED(2)), VERDICT_PASS);
     assert_fails(judge_lines("no_leak", SHARED(1)), BLAME_LIBRARY, ASSUMPTION_NONE);
 }
+
+/* A lock that sends a release again every 100 ms, and is ours, in the simulator. */
+#define RESENDS(words)                                                                             \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'bound':500000000,'promises_validity':true,'resend':100000000" words "}\n"
+#define OURS RESENDS(",'world':'sim'")
+/* A fault of client 1 from 20 ms on; it has a key since 5 ms, and is refused at 50. */
+#define WAS_HINDERED(header, kind, end, ended)                                                     \
+    header ASK(1, 1) SENT(5, 1, 1, "a", 1005, 2) FAULT_OF_CLIENT(20, 1, kind, "start", 1)          \
+        REFUSE(50, 1) FAULT_OF_CLIENT(end, 1, kind, "end", 1) ended RUN_ENDS(3000)
+#define WENT ENDED(1005, 1, "expired", "a", "ttl")
+
+/* 450 ms: two times 100, and a quarter of a ttl, which is over at 1002. */
+Test(no_leak, release_that_is_not_sent_again_behind_a_fault_fails)
+{
+    static const char late[] = WAS_HINDERED(OURS, "partition", 551, WENT);
+    struct check_result result = judge_lines("no_leak", late);
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.evidence_count, 3);
+    cr_assert_eq(result.number[0], (int64_t)1000000000);
+    cr_assert_str_eq(headline("no_leak", late),
+                     "no_leak: client 1's acquire that was not granted left its key of r0 on node "
+                     "1, where it stayed for 1 s, until its ttl was over");
+    assert_verdict(judge_lines("no_leak", WAS_HINDERED(OURS, "partition", 552, WENT)),
+                   VERDICT_PASS);
+    assert_fails(judge_lines("no_leak", WAS_HINDERED(OURS, "pause", 551, WENT)), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_verdict(judge_lines("no_leak", WAS_HINDERED(OURS, "partition", 551,
+                                                       SENT_TO(900, 2, "a", 899) WENT)),
+                   VERDICT_FAIL);
+}
+
+Test(no_leak, nobody_elses_release_need_be_sent_again)
+{
+    static const char *const others[] = {
+        WAS_HINDERED(RESENDS(",'world':'real'"), "partition", 60, WENT),
+        WAS_HINDERED(RESENDS(",'world':'sim','declared':true"), "partition", 60, WENT),
+        WAS_HINDERED(RESENDS(",'world':'sim','stores':1"), "partition", 60, WENT),
+        WAS_HINDERED(HEADER, "partition", 60, WENT),
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_verdict(judge_lines("no_leak", others[i]), VERDICT_PASS);
+    }
+}
+
+/* Who was slow, or shown another time, may be so still; the dead send nothing; and a delete that
+ * was sent before the key went is on its way, or was answered before the set came. */
+Test(no_leak, release_that_need_not_be_sent_again_passes)
+{
+    static const char *const passing[] = {
+        WAS_HINDERED(OURS, "slow", 60, WENT),
+        WAS_HINDERED(OURS, "clock_rate", 60, WENT),
+        WAS_HINDERED(OURS, "kill", 60, WENT),
+        WAS_HINDERED(OURS, "partition", 60, WENT SENT_TO(1200, 1, "a", 1004)),
+        WAS_HINDERED(OURS, "partition", 60, DELETED(700, 1, 1, "a")),
+        OURS ASK(1, 1) FAULT_OF_CLIENT(2, 1, "partition", "start", 1) SENT_TO(4, 1, "a", 3)
+            SENT(5, 1, 1, "a", 1005, 2) REFUSE(50, 1) FAULT_OF_CLIENT(60, 1, "partition", "end", 1)
+                WENT RUN_ENDS(3000),
+    };
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++) {
+        assert_verdict(judge_lines("no_leak", passing[i]), VERDICT_PASS);
+    }
+}
+
+/* Of a grant, a ttl counts from when its release was asked, be its key given more time since. */
+Test(no_leak, release_of_a_grant_is_sent_again_for_a_ttl)
+{
+#define GRANTED_KEPT(end, gone)                                                                    \
+    OURS ASK(1, 1) SET3(5, 1, "a", 1005) SET(6, 4, 1, "a", 1006) GRANT(10, 1, "a", 990)            \
+        FAULT_OF_NODE(20, 1, "stall", "start", 4) FREE(100, 1) DELETED3(102, 1, "a") FREED(105, 1) \
+            ON(110, 4, "extended") ",'process':1,'value':'a','owner':'a','until':" #gone           \
+                                   "000000}\n" FAULT_OF_NODE(end, 1, "stall", "end", 4)            \
+                                       ENDED(gone, 4, "expired", "a", "ttl") RUN_ENDS(3000)
+    assert_fails(judge_lines("no_leak", GRANTED_KEPT(649, 1110)), BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("no_leak", GRANTED_KEPT(650, 1110)), VERDICT_PASS);
+    assert_verdict(judge_lines("no_leak", GRANTED_KEPT(650, 1400)), VERDICT_PASS);
+}

@@ -77,6 +77,7 @@ static void make_storm(uint64_t seed)
         .retry_delay_ns = 100,
         .renew_every_ns = seed % 2 == 0 ? 100 : 0,
         .allowance_ns = 20,
+        .resend_ns = 10,
         .world = "sim",
         .set_decides = true,
     };

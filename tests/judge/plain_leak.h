@@ -168,6 +168,75 @@ static inline bool plain_leak_excused(const struct plain_history *h, size_t set,
     return false;
 }
 
+/* "A fault that was over": when the last was that touched its client, its node, a link of its
+ * client or all of them, and what it held back had come. INT64_MAX where the client was killed,
+ * slow or shown another time since the key was set. "A single lost reply is no excuse." */
+static inline int64_t plain_leak_over_ns(const struct plain_history *h, size_t set, size_t last)
+{
+    const struct history_event *s = &h->events[set];
+    int64_t over_ns = 0;
+    for (size_t i = 0; i <= last && i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (!plain_begins(e)) {
+            continue;
+        }
+        bool client = history_fault_names_client(e, s->process);
+        bool node = history_fault_names_node(e, s->node);
+        bool all = e->process == HISTORY_NOBODY && e->node == HISTORY_NO_NODE &&
+                   e->clients[1] == e->clients[0] && e->nodes == 0;
+        bool link = fault_is(e->fault_kind, FAULT_ON_LINK);
+        bool other_time = e->fault_kind == FAULT_KILL || e->fault_kind == FAULT_SLOW ||
+                          e->fault_kind == FAULT_CLOCK_JUMP || e->fault_kind == FAULT_CLOCK_RATE;
+        int64_t end_ns = plain_fault_over_ns(h, i);
+        bool one_reply = e->fault_kind == FAULT_LOSE_REPLY &&
+                         plain_fault_end_ns(h, i) - e->time_ns < PLAIN_ONE_REPLY_NS;
+        if (client && other_time && end_ns >= s->time_ns) {
+            return INT64_MAX;
+        }
+        if (!one_reply && (client || all || (node && !link)) && end_ns > over_ns) {
+            over_ns = end_ns;
+        }
+    }
+    return over_ns;
+}
+
+/* When the release of what this set was granted as was asked; its own sending if it was not. */
+static inline int64_t plain_leak_asked_ns(const struct plain_history *h, size_t set)
+{
+    const struct history_event *s = &h->events[set];
+    size_t asked = plain_acquire_of(h, set);
+    size_t answer = asked < h->count ? plain_answer_of(h, asked) : h->count;
+    bool granted = answer < h->count && plain_granted(&h->events[answer]) &&
+                   plain_same(&h->events[answer].value, &s->value);
+    for (size_t i = answer; granted && i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE) && e->process == s->process &&
+            e->resource == s->resource) {
+            return e->time_ns;
+        }
+    }
+    return plain_sent_ns(s);
+}
+
+/* "What a release did not get an answer to is sent again every `resend`, for a ttl." */
+static inline bool plain_not_sent_again(const struct plain_history *h, size_t set, size_t last,
+                                        int64_t known_ns)
+{
+    const struct history_event *s = &h->events[set];
+    const struct history_header *header = h->header;
+    bool own = header->resend_ns > 0 && !header->declared && strcmp(header->world, "sim") == 0 &&
+               history_stores(header) == header->node_count;
+    if (!own || plain_overtaken(h, set) || plain_key(s, HISTORY_KEY_BACK)) {
+        return false;
+    }
+    int64_t from_ns = plain_leak_over_ns(h, set, last);
+    from_ns = from_ns > known_ns ? from_ns : known_ns;
+    from_ns = from_ns > s->time_ns ? from_ns : s->time_ns;
+    int64_t to_ns = plain_leak_asked_ns(h, set) + header->ttl_ns;
+    to_ns = to_ns < h->events[last].time_ns ? to_ns : h->events[last].time_ns;
+    return from_ns < to_ns && to_ns - from_ns > 2 * header->resend_ns + header->ttl_ns / 4;
+}
+
 /* The life of the key that event `set` made: how it ends. */
 static inline bool plain_leaks(const struct plain_history *h, size_t set)
 {
@@ -187,12 +256,15 @@ static inline bool plain_leaks(const struct plain_history *h, size_t set)
         }
         if (plain_key(e, HISTORY_KEY_EXPIRED)) {
             return e->cause == CAUSE_TTL && plain_left(h, set, e->time_ns, &known_ns) &&
-                   !plain_leak_excused(h, set, i, known_ns) && !plain_under_way(h, s, s->node, i);
+                   (!plain_leak_excused(h, set, i, known_ns) ||
+                    plain_not_sent_again(h, set, i, known_ns)) &&
+                   !plain_under_way(h, s, s->node, i);
         }
     }
     int64_t end_ns = h->events[h->count - 1].time_ns;
     return end_ns - s->time_ns > h->header->ttl_ns && plain_left(h, set, end_ns, &known_ns) &&
-           !plain_leak_excused(h, set, h->count - 1, known_ns);
+           (!plain_leak_excused(h, set, h->count - 1, known_ns) ||
+            plain_not_sent_again(h, set, h->count - 1, known_ns));
 }
 
 /* `no_leak`: did an acquire that was not granted, or a release, leave keys behind? */
