@@ -28,6 +28,7 @@ enum { BELIEVERS_MAX = 4 };
 struct believer {
     int32_t process;
     uint64_t granted_index;
+    int64_t entered_ns;
     uint64_t other_index; /* of another's grant; 0: none yet */
     int64_t other_ns;
     bool by_time;   /* no fault kept it from being told */
@@ -120,7 +121,9 @@ static void loss_enter(struct loss_notice *loss, const struct ledger *ledger,
         return;
     }
     struct believer *believer = &believers->list[believers->count++];
-    *believer = (struct believer){.process = event->process, .granted_index = claim->granted_index};
+    *believer = (struct believer){.process = event->process,
+                                  .granted_index = claim->granted_index,
+                                  .entered_ns = event->time_ns};
     /* Stopped between its grant and its section: another may have been granted it meanwhile. */
     const struct ledger_resource *resource = ledger_resource_at(ledger, event->resource);
     if (resource->granted_index > claim->granted_index) {
@@ -166,7 +169,9 @@ static void loss_ran_out(struct loss_notice *loss, const struct ledger *ledger,
     }
     const struct ledger_end *end = ran_out(ledger, claim);
     int64_t allowed_ns = ledger->ttl_ns / UNTOLD_PARTS;
-    if (end == NULL || ledger->now_ns - end->since_ns <= allowed_ns) {
+    int64_t from_ns = believer->entered_ns; /* or, if that is later: */
+    from_ns = end != NULL && end->since_ns > from_ns ? end->since_ns : from_ns;
+    if (end == NULL || ledger->now_ns - from_ns <= allowed_ns) {
         return;
     }
     struct finding finding = {
@@ -174,8 +179,8 @@ static void loss_ran_out(struct loss_notice *loss, const struct ledger *ledger,
         .evidence = {claim->granted_index, end->index, ledger->last_index},
         .evidence_count = 3,
         .blamed = blamed_library(),
-        .number = {ledger->now_ns - end->since_ns, 0},
-        .rest = rest_of_wait(ledger, end->since_ns, ledger->now_ns - end->since_ns - allowed_ns),
+        .number = {ledger->now_ns - from_ns, 0},
+        .rest = rest_of_wait(ledger, end->since_ns, ledger->now_ns - from_ns - allowed_ns),
     };
     finding.rest.causes |= CHECK_LATE_KEYS;
     finding.rest.processes[0] = claim->process;
@@ -198,8 +203,7 @@ static void loss_end(struct loss_notice *loss, const struct ledger *ledger,
         } else {
             loss_ran_out(loss, ledger, believer, event->resource);
         }
-        *believer = believers->list[believers->count - 1];
-        believers->count--;
+        *believer = believers->list[--believers->count];
         return;
     }
 }
@@ -219,7 +223,7 @@ static void loss_told(struct loss_notice *loss, const struct ledger *ledger,
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
     if (claim == NULL || claim->over != OVER_TOLD || claim->over_index != event->index ||
         !told_of(claim, event) || claim->until_least_ns <= event->time_ns || ledger->ttl_ns == 0 ||
-        ledger_any_fault(ledger, claim->asked_ns)) {
+        ledger_any_fault(ledger, claim->acquire_ns)) {
         return;
     }
     int64_t stay_ns = ledger_stay_ns(ledger, claim);
@@ -272,7 +276,8 @@ static void loss_ignored(struct loss_notice *loss, const struct ledger *ledger,
         return;
     }
     int64_t gone_ns = thrown_out_ns(ledger, claim);
-    if (gone_ns == TIME_NEVER || ledger->now_ns - gone_ns <= every_ns + every_ns / 2) {
+    if (gone_ns == TIME_NEVER || claim->asked_ns >= gone_ns || /* extended since: result_truth */
+        ledger->now_ns - gone_ns <= every_ns + every_ns / 2) {
         return;
     }
     struct finding finding = {
@@ -345,8 +350,7 @@ static void loss_killed(struct loss_notice *loss, const struct history_event *ev
         struct believers *believers = &loss->resources[i];
         for (uint32_t k = 0; k < believers->count; k++) {
             if (believers->list[k].process == event->process) {
-                believers->list[k] = believers->list[believers->count - 1];
-                believers->count--;
+                believers->list[k] = believers->list[--believers->count];
                 break;
             }
         }

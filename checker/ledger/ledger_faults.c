@@ -137,7 +137,7 @@ int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_clai
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
         bool stays = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_STAYS;
-        bool was = fault->state != FAULT_WAITING && (stays || fault->end_ns >= claim->asked_ns);
+        bool was = fault->state != FAULT_WAITING && (stays || fault->end_ns >= claim->acquire_ns);
         bool anothers = fault->nodes == 0 && !ledger_fault_on_client(fault, claim->process);
         if (was && (kinds >> fault->kind & 1) == 0 && !anothers) {
             return TIME_NEVER;

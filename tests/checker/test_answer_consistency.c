@@ -193,6 +193,13 @@ Test(answer_consistency, lock_that_renews_goes_on_when_errors_are_over)
                    VERDICT_PASS);
     assert_verdict(
         judge_lines("answer_consistency",
+                    LOSES(FAULT_OF_CLIENT(50, 2, "pause", "start", 1)
+                              FAULT_OF_CLIENT(60, 2, "pause", "end", 1) EXTEND(70, 1)
+                                  OP(80, 1, "ok", "extend") "}\n" FAULTY("refuse_writes", 300, 320),
+                          1000)),
+        VERDICT_PASS);
+    assert_verdict(
+        judge_lines("answer_consistency",
                     LOSES(FAULTY("refuse_writes", 300, 320) STOOD_STILL(900, "loop", 400), 1000)),
         VERDICT_UNKNOWN);
 }

@@ -102,6 +102,22 @@ Test(loss_notice, lock_that_renews_and_gives_notice_tells_of_keys_that_were_thro
                    VERDICT_PASS);
     assert_verdict(judge_lines("loss_notice", TELLS("", TWO_THROWN_OUT, LOST(660, 1))),
                    VERDICT_PASS);
+    /* Another fault, which was over when the lease was extended; an extension behind it. */
+#define EXTENDS EXTEND(150, 1) OP(155, 1, "ok", "extend") "}\n"
+    assert_fails(
+        judge_lines("loss_notice", TELLS(",'notice'", EXTENDS TWO_THROWN_OUT, LOST(660, 1))),
+        BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("loss_notice", TELLS(",'notice'",
+                                                    FAULT_OF_CLIENT(100, 2, "pause", "start", 1)
+                                                        FAULT_OF_CLIENT(120, 2, "pause", "end", 1)
+                                                            EXTENDS TWO_THROWN_OUT,
+                                                    LOST(660, 1))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("loss_notice",
+                               TELLS(",'notice'",
+                                     TWO_THROWN_OUT EXTEND(200, 1) OP(205, 1, "ok", "extend") "}\n",
+                                     LOST(660, 1))),
+                   VERDICT_PASS);
     assert_verdict(
         judge_lines("loss_notice",
                     TELLS(",'notice'", TWO_THROWN_OUT STOOD_STILL(600, "loop", 200), LOST(660, 1))),
@@ -258,6 +274,20 @@ Test(loss_notice, notice_of_a_loss_that_may_be_one_passes)
                    VERDICT_PASS);
 }
 
+/* A fault that was over when the lease was extended may have been the reason all the same. */
+Test(loss_notice, notice_behind_a_fault_since_the_lease_was_asked_for_may_be_true)
+{
+#define EXTENDED_THEN_TOLD(faults)                                                                 \
+    HEADER ASK(1, 1) SET3(5, 1, "a", 1005) GRANT(10, 1, "a", 990) ENTER(11, 1)                     \
+        faults EXTEND(40, 1) EXTENDED(45, 1, 995) LOST(300, 1) LEAVE(300, 1)
+    assert_fails(judge_lines("loss_notice", EXTENDED_THEN_TOLD("")), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    assert_verdict(judge_lines("loss_notice",
+                               EXTENDED_THEN_TOLD(FAULT_OF_CLIENT(20, 1, "pause", "start", 1)
+                                                      FAULT_OF_CLIENT(30, 1, "pause", "end", 1))),
+                   VERDICT_PASS);
+}
+
 /* It is inside by a grant that nobody heard of, and lost nothing. */
 Test(loss_notice, what_was_given_back_is_believed_no_more)
 {
@@ -322,6 +352,14 @@ Test(loss_notice, lock_that_renews_tells_when_its_keys_have_run_out_whoever_asks
     assert_verdict(
         judge_lines("loss_notice", CUT_OFF("", "ttl", STOOD_STILL(1010, "loop", 5) LOST(1109, 1))),
         VERDICT_UNKNOWN);
+    /* Who enters late was not inside before. */
+#define ENTERS_LATE                                                                                \
+    RENEWS("")                                                                                     \
+    ASK(1, 1) SET3(5, 1, "a", 1005) GRANT_OPEN(10, 1, "a") RUNS_OUT(1) RUNS_OUT(2) ENTER(1100, 1)
+    TOLD_IN_TIME(ENTERS_LATE LOST(1200, 1));
+    result = judge_lines("loss_notice", ENTERS_LATE LOST(1201, 1));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.number[0], (int64_t)101000000);
 }
 
 /* Its renewals stopped with it, or with its section, or failed: what it promised is what counts. */

@@ -151,6 +151,17 @@ static inline bool plain_lost_before(const struct plain_history *h, size_t i)
     return false;
 }
 
+/* Is anything granted to who holds it already, or was told of a loss before? */
+static inline bool plain_any_nested(const struct plain_history *h)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        if (plain_granted(&h->events[i]) && (plain_depth(h, i) > 0 || plain_lost_before(h, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* "Not judged: renewals of what its holder acquired again": of a re-entrant lock only a grant
  * counts that its client did not hold before. */
 static inline bool plain_renews_in_vain(const struct plain_history *h, size_t grant)

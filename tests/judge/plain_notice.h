@@ -2,8 +2,7 @@
 #ifndef TESTS_JUDGE_PLAIN_NOTICE_H
 #define TESTS_JUDGE_PLAIN_NOTICE_H
 
-#include "tests/judge/plain_answers.h"
-#include "tests/judge/plain_leak.h"
+#include "tests/judge/plain_lost.h"
 
 static inline bool plain_notices(const struct plain_history *h)
 {
@@ -87,7 +86,7 @@ static inline bool plain_untold(const struct plain_history *h, size_t one, size_
         const struct history_event *e = &h->events[i];
         if (e->kind == HISTORY_SECTION && e->f == HISTORY_ENTER &&
             e->process == h->events[one].process && e->resource == h->events[one].resource &&
-            !plain_told(h, one, i)) {
+            plain_grant_of(h, i) == one && !plain_told(h, one, i)) {
             return !plain_dies_first(h, one, i);
         }
     }
@@ -120,6 +119,7 @@ static inline bool plain_told_falsely(const struct plain_history *h, size_t noti
     }
     return plain_promised_ns(h, grant, notice) > e->time_ns &&
            plain_quiet(h, plain_invoke_of(h, grant), notice) &&
+           !plain_may_be_a_fault(h, grant, notice) &&
            plain_to_stay(h, grant, notice) > h->header->node_count / 2;
 }
 
@@ -129,13 +129,16 @@ static inline enum plain plain_loss_notice(const struct plain_history *h)
 {
     enum plain verdict = PLAIN_NOTHING;
     for (size_t one = 0; one < h->count && plain_notices(h); one++) {
-        if (plain_told_falsely(h, one)) {
+        if (plain_told_falsely(h, one) || plain_renewed_when_lost(h, one)) {
             return PLAIN_FAIL;
         }
         if (!plain_granted(&h->events[one])) {
             continue;
         }
         verdict = PLAIN_PASS;
+        if (plain_out_untold(h, one) || plain_ran_out_untold(h, one)) {
+            return PLAIN_FAIL;
+        }
         size_t end = plain_grant_end(h, one);
         for (size_t other = one + 1; other < h->count && other < end; other++) {
             const struct history_event *e = &h->events[other];

@@ -329,6 +329,33 @@ static bool readable(const struct plain_history *h)
     return true;
 }
 
+/* The same of `loss_notice`, and of a history that has something to tell of it: with fewer faults,
+ * with keys that were thrown out or ran out, and with a client that is told of a loss. */
+static void compare_notices(const struct plain_history *h, uint64_t seed)
+{
+    struct random_stream stream = random_stream("notices", seed + h->count);
+    struct history_header header = *h->header;
+    struct plain_history told = {&header, mutant, 0};
+    told.count = mutate_losses(&stream, header.fault_count, h->count);
+    if (!readable(&told) || !consistent(&told)) {
+        return;
+    }
+    header.declared = true;
+    header.declares |= (uint16_t)((random_below(&stream, 8) > 0 ? 1u : 0) << DECLARES_NOTICE);
+    header.declares |= (uint16_t)((random_below(&stream, 8) > 0 ? 1u : 0) << DECLARES_RENEW);
+    bool nests = random_below(&stream, 4) == 0 && !plain_any_nested(&told);
+    header.declares |= (uint16_t)((nests ? 1u : 0) << DECLARES_REENTRANT);
+    header.renew_every_ns = header.ttl_ns >> random_below(&stream, 8);
+    header.ttl_ns >>= random_below(&stream, 2) * 4;
+    header.promises_validity = header.promises_validity && random_below(&stream, 2) == 0;
+    size_t k = 0;
+    while (seconds[k].judge != plain_loss_notice) {
+        k++;
+    }
+    uint64_t alone = UINT64_C(1) << check_index(seconds[k].check);
+    compare_one(k, judge_whole(&told, alone), &told, seed);
+}
+
 /* Make the simulator for a file, which fixture_open knows by another name. */
 static void open_file(const char *path)
 {
@@ -362,6 +389,7 @@ static void judge_run(uint64_t seed)
             h.count = forget(random_below(&stream, h.count), h.count);
             if (history_stores(&header) == header.node_count) {
                 compare_declared(&stream, &h, seed);
+                compare_notices(&h, seed);
             }
         }
     }
