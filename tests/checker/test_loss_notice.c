@@ -102,6 +102,11 @@ Test(loss_notice, lock_that_renews_and_gives_notice_tells_of_keys_that_were_thro
                    VERDICT_PASS);
     assert_verdict(judge_lines("loss_notice", TELLS("", TWO_THROWN_OUT, LOST(660, 1))),
                    VERDICT_PASS);
+    /* It acquired again what it held. */
+#define ACQUIRES_AGAIN ASK(20, 1) GRANT_OPEN(25, 1, "a")
+    assert_verdict(judge_lines("loss_notice", TELLS(",'notice','reentrant'",
+                                                    ACQUIRES_AGAIN TWO_THROWN_OUT, LOST(660, 1))),
+                   VERDICT_PASS);
     /* Another fault, which was over when the lease was extended; an extension behind it. */
 #define EXTENDS EXTEND(150, 1) OP(155, 1, "ok", "extend") "}\n"
     assert_fails(
@@ -352,6 +357,8 @@ Test(loss_notice, lock_that_renews_tells_when_its_keys_have_run_out_whoever_asks
     assert_verdict(
         judge_lines("loss_notice", CUT_OFF("", "ttl", STOOD_STILL(1010, "loop", 5) LOST(1109, 1))),
         VERDICT_UNKNOWN);
+    TOLD_IN_TIME(RENEWS(",'reentrant'") ASK(1, 1) SET3(5, 1, "a", 1005) GRANT_OPEN(10, 1, "a")
+                     ENTER(11, 1) ACQUIRES_AGAIN RUNS_OUT(1) RUNS_OUT(2) LOST(1106, 1));
     /* Who enters late was not inside before. */
 #define ENTERS_LATE                                                                                \
     RENEWS("")                                                                                     \

@@ -89,7 +89,7 @@ static inline bool plain_never_renewed(const struct plain_history *h, size_t gra
     int64_t begin_ns = h->events[grant].time_ns;
     int64_t given_ns = plain_given_time(h, grant, end_ns);
     bool told = h->events[last].kind == HISTORY_NOTICE;
-    return plain_sets(h, 0, last, &h->events[grant]) > h->header->node_count / 2 && limit_ns > 0 &&
+    return plain_sets(h, 0, last, &h->events[grant]) >= plain_majority(h) && limit_ns > 0 &&
            end_ns - given_ns > limit_ns && (told || given_ns == begin_ns) &&
            !plain_may_be_a_fault(h, grant, last);
 }
@@ -117,7 +117,7 @@ static inline bool plain_renewed_no_more(const struct plain_history *h, size_t g
     int64_t limit_ns = h->header->renew_every_ns + h->header->renew_every_ns / 2;
     return last < h->count && h->events[last].kind == HISTORY_NOTICE && limit_ns > 0 &&
            over_ns >= h->events[grant].time_ns &&
-           plain_sets(h, 0, last, &h->events[grant]) > h->header->node_count / 2 &&
+           plain_sets(h, 0, last, &h->events[grant]) >= plain_majority(h) &&
            plain_given_time(h, grant, h->events[last].time_ns) < over_ns &&
            h->events[last].time_ns - over_ns > limit_ns;
 }

@@ -238,8 +238,8 @@ static inline bool plain_counts(const struct plain_history *h, const struct plai
     int most = asking > 1 ? plain_most_keys(h, &around->asks, resource, last) : 0;
     bool again = h->header->declared && (h->header->declares >> DECLARES_REENTRANT & 1u) != 0;
     bool unheard = (again || h->header->endless) &&
-                   plain_unheard(h, &around->faults, resource, last) > h->header->node_count / 2;
-    return asking > 0 && !unheard && (most == 0 || most > h->header->node_count / 2);
+                   plain_unheard(h, &around->faults, resource, last) >= plain_majority(h);
+    return asking > 0 && !unheard && (most == 0 || most >= plain_majority(h));
 }
 
 /* "Until what a delay held back has come": delays that have ended before event `last`, each for as

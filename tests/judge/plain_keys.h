@@ -13,6 +13,13 @@ static inline bool plain_declares(const struct plain_history *h, enum history_de
     return h->header->declared && (h->header->declares >> what & 1) != 0;
 }
 
+/* "A majority is nodes / 2 + 1 of the nodes that the header counts; of a service whose nodes are
+ * one store that one is it." */
+static inline int plain_majority(const struct plain_history *h)
+{
+    return history_stores(h->header) / 2 + 1;
+}
+
 /* The invoke whose answer event `end` is. */
 static inline size_t plain_invoke_of(const struct plain_history *h, size_t end)
 {
@@ -157,7 +164,7 @@ static inline int plain_holding(const struct plain_history *h, size_t last, size
  * without a majority of its keys; a majority that broke while the lease ran." */
 static inline bool plain_broke(const struct plain_history *h, const struct plain_span *lease)
 {
-    int majority = h->header->node_count / 2 + 1;
+    int majority = plain_majority(h);
     for (size_t i = lease->grant; i < h->count; i++) {
         bool inside =
             h->events[i].time_ns >= lease->begin_ns && h->events[i].time_ns < lease->end_ns;
@@ -221,14 +228,14 @@ static inline bool plain_beyond(const struct plain_history *h, size_t told, size
     bool calm =
         plain_leases_are_sure(h, told) && !plain_hindered(h, e->process, asked_ns, told, true);
     int ends_too_early = 0;
-    for (int32_t node = 0; node < h->header->node_count; node++) {
+    for (int32_t node = 0; node < history_stores(h->header); node++) {
         struct plain_held held = plain_holds(h, told, node, e->resource);
         bool its = held.there && held.process == h->events[grant].process &&
                    plain_same(&held.value, &h->events[grant].value);
         int64_t key_ns = plain_key_until_ns(h, told, node, e->resource);
         ends_too_early += !its || key_ns < end_ns - (calm ? ttl_ns / 10 : ttl_ns) ? 1 : 0;
     }
-    return ends_too_early > h->header->node_count - (h->header->node_count / 2 + 1);
+    return ends_too_early > history_stores(h->header) - plain_majority(h);
 }
 
 static inline enum plain plain_validity(const struct plain_history *h)
@@ -249,9 +256,8 @@ static inline enum plain plain_validity(const struct plain_history *h)
             continue;
         }
         verdict = PLAIN_PASS;
-        if (until_ns <= e->time_ns ||
-            (known && (plain_holding(h, i, grant) < h->header->node_count / 2 + 1 ||
-                       plain_beyond(h, i, grant, until_ns)))) {
+        if (until_ns <= e->time_ns || (known && (plain_holding(h, i, grant) < plain_majority(h) ||
+                                                 plain_beyond(h, i, grant, until_ns)))) {
             return PLAIN_FAIL;
         }
     }
@@ -359,7 +365,7 @@ static inline bool plain_keeps_majority(const struct plain_history *h, size_t en
             held.there && held.process == set->process && plain_same(&held.value, &set->value) ? 1
                                                                                                : 0;
     }
-    return holding == h->header->node_count / 2;
+    return holding == plain_majority(h) - 1;
 }
 
 /* "Its delete was sent before": a command of who set the key, with its value, that came to its node
@@ -429,7 +435,7 @@ static inline bool plain_set_anew(const struct plain_history *h, size_t extended
         return false;
     }
     const struct history_event *g = &h->events[grant];
-    int majority = h->header->node_count / 2 + 1;
+    int majority = plain_majority(h);
     int stayed = 0;
     for (int32_t node = 0; node < h->header->node_count; node++) {
         struct plain_held held = plain_holds(h, extended, node, g->resource);

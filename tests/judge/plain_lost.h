@@ -66,7 +66,7 @@ static inline int64_t plain_thrown_out_ns(const struct plain_history *h, size_t 
             out_ns = h->events[went].time_ns > out_ns ? h->events[went].time_ns : out_ns;
         }
     }
-    return left < h->header->node_count / 2 + 1 ? out_ns : -1;
+    return left < plain_majority(h) ? out_ns : -1;
 }
 
 /* Was a fault in force of what strikes the client of this grant or a node, from when that was asked
@@ -195,7 +195,7 @@ static inline int64_t plain_ran_out_ns(const struct plain_history *h, size_t gra
         }
         last_ns = e->time_ns > last_ns ? e->time_ns : last_ns;
     }
-    return h->header->node_count - kept >= h->header->node_count / 2 + 1 ? last_ns : -1;
+    return history_stores(h->header) - kept >= plain_majority(h) ? last_ns : -1;
 }
 
 /* Its client, inside since `entered_ns`, was so until event `last` for too long; "not judged where

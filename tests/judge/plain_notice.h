@@ -120,7 +120,7 @@ static inline bool plain_told_falsely(const struct plain_history *h, size_t noti
     return plain_promised_ns(h, grant, notice) > e->time_ns &&
            plain_quiet(h, plain_invoke_of(h, grant), notice) &&
            !plain_may_be_a_fault(h, grant, notice) &&
-           plain_to_stay(h, grant, notice) > h->header->node_count / 2;
+           plain_to_stay(h, grant, notice) >= plain_majority(h);
 }
 
 /* `loss_notice`: "a client inside its section, neither told nor leaving, when another is granted

@@ -24,7 +24,7 @@ static inline bool plain_had(const struct plain_history *h, size_t from, size_t 
 static inline bool plain_extended_gone(const struct plain_history *h, size_t extended)
 {
     size_t grant = plain_grant_of(h, extended);
-    int majority = h->header->node_count / 2 + 1;
+    int majority = plain_majority(h);
     if (h->header->promises_validity || grant == h->count || plain_grant_end(h, grant) < extended ||
         plain_sets(h, 0, extended, &h->events[grant]) < majority) {
         return false;
@@ -98,7 +98,7 @@ static inline bool plain_extended_idly(const struct plain_history *h, size_t ext
 {
     size_t grant = plain_grant_of(h, extended);
     size_t asked = plain_invoke_of(h, extended);
-    int majority = h->header->node_count / 2 + 1;
+    int majority = plain_majority(h);
     if (!h->header->declared || plain_declares(h, DECLARES_RENEW) || h->header->ttl_ns == 0 ||
         grant == h->count || plain_grant_end(h, grant) < extended ||
         plain_sets(h, 0, extended, &h->events[grant]) < majority) {
@@ -128,7 +128,7 @@ static inline bool plain_not_extended_untrue(const struct plain_history *h, size
         grant == h->count || plain_grant_end(h, grant) < refused ||
         now_ns - h->events[asked].time_ns >= ttl_ns / 50 ||
         plain_promised_ns(h, grant, refused) - now_ns < ttl_ns / 2 ||
-        plain_to_stay(h, grant, refused) <= h->header->node_count / 2) {
+        plain_to_stay(h, grant, refused) < plain_majority(h)) {
         return false;
     }
     for (size_t i = grant; i < refused; i++) {
@@ -238,10 +238,9 @@ static inline bool plain_release_untrue(const struct plain_history *h, size_t i)
         return false;
     }
     if (h->events[i].type == HISTORY_OK) {
-        return !h->header->declared &&
-               plain_carried_out(h, grant, i, true) >= h->header->node_count / 2 + 1;
+        return !h->header->declared && plain_carried_out(h, grant, i, true) >= plain_majority(h);
     }
-    bool heard = plain_carried_out(h, grant, i, false) == h->header->node_count;
+    bool heard = plain_carried_out(h, grant, i, false) == history_stores(h->header);
     bool own = plain_timely(h) && plain_sound(h, h->events[plain_invoke_of(h, grant)].time_ns, i);
     return h->events[i].type == HISTORY_INFO && (heard || own) && plain_all_back(h, grant, i) &&
            plain_quiet(h, plain_invoke_of(h, i), i);
@@ -264,7 +263,7 @@ static inline bool plain_freed_itself(const struct plain_history *h, size_t fail
                    plain_same(&e->value, &h->events[grant].value);
         deleted |= its ? UINT64_C(1) << e->node : 0;
     }
-    return __builtin_popcountll(deleted) >= h->header->node_count / 2 + 1;
+    return __builtin_popcountll(deleted) >= plain_majority(h);
 }
 
 /* Whether it is not "the first release of this grant". */
@@ -280,10 +279,28 @@ static inline bool plain_released_twice(const struct plain_history *h, size_t gr
     return false;
 }
 
+/* "One that came only behind the ask, held back by a fault": of the keys of this grant that nodes
+ * have behind event `last`, which answers the release. */
+static inline int plain_came_late(const struct plain_history *h, size_t grant, size_t last)
+{
+    const struct history_event *g = &h->events[grant];
+    uint64_t late = 0;
+    for (size_t i = 0; i < last; i++) {
+        const struct history_event *e = &h->events[i];
+        if (plain_set_by(e, g->process, g->resource, &g->value)) {
+            bool its = i > plain_invoke_of(h, last) && plain_held_back(h, i);
+            late &= ~(UINT64_C(1) << e->node);
+            late |= its && plain_holds(h, last, e->node, g->resource).there ? UINT64_C(1) << e->node
+                                                                            : 0;
+        }
+    }
+    return __builtin_popcountll(late);
+}
+
 static inline bool plain_untrue(const struct plain_history *h, size_t i)
 {
     const struct history_event *e = &h->events[i];
-    int majority = h->header->node_count / 2 + 1;
+    int majority = plain_majority(h);
     if (e->f == HISTORY_RELEASE && plain_release_untrue(h, i)) {
         return true;
     }
@@ -293,7 +310,8 @@ static inline bool plain_untrue(const struct plain_history *h, size_t i)
     }
     if (plain_is(e, HISTORY_RELEASE, HISTORY_OK)) {
         size_t grant = plain_grant_of(h, i);
-        return grant < h->count && plain_holding(h, i, grant) >= majority;
+        return grant < h->count &&
+               plain_holding(h, i, grant) - plain_came_late(h, grant, i) >= majority;
     }
     if (plain_is(e, HISTORY_RELEASE, HISTORY_FAIL) && plain_freed_itself(h, i)) {
         return true;
