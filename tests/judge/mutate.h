@@ -90,6 +90,20 @@ static size_t forget_calls(enum history_f f, size_t count)
     return left;
 }
 
+/* Nobody is promised an end. Gives how many events are left. */
+static size_t forget_promises(size_t count)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool promise = mutant[i].kind == HISTORY_OP;
+        mutant[left] = mutant[i];
+        mutant[left].index = left;
+        mutant[left].flags &= promise ? (uint16_t)~HISTORY_HAS_UNTIL : UINT16_MAX;
+        left += mutant[i].kind == HISTORY_LEASE ? 0 : 1;
+    }
+    return left;
+}
+
 /* Keys of one value go early, where others came and found them. Gives which was the first; count if
  * none did. */
 static size_t take_keys(struct random_stream *stream, size_t from, size_t count, bool evicted)

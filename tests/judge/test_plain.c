@@ -344,7 +344,10 @@ static void compare_notices(const struct plain_history *h, uint64_t seed)
     header.declares |= (uint16_t)((nests ? 1u : 0) << DECLARES_REENTRANT);
     header.renew_every_ns = header.ttl_ns >> random_below(&stream, 8);
     header.ttl_ns >>= random_below(&stream, 2) * 4;
-    header.promises_validity = header.promises_validity && random_below(&stream, 2) == 0;
+    if (random_below(&stream, 2) == 0) {
+        header.promises_validity = false;
+        told.count = forget_promises(told.count);
+    }
     size_t k = 0;
     while (seconds[k].judge != plain_loss_notice) {
         k++;
