@@ -12,6 +12,7 @@ enum renewal_reason {
     RENEWED_TOO_MUCH,    /* number[0]: so much later than it was to end */
     RENEWED_TOO_LITTLE,  /* number[0]: so much sooner, when the answer was long back */
     LEFT_FOR_NOTHING,    /* number[0]: for so long */
+    LOST_FOR_NOTHING,    /* number[0]: for so long it was promised yet */
 };
 
 /* What is under way, and whole ticks of a service, are no delay: these parts of a ttl. */
@@ -243,6 +244,19 @@ static void renewal_moved(struct renewal *renewal, const struct ledger *ledger,
     client->until_ns = event->until_ns;
 }
 
+/* Its loss is told, and its promise runs; the service, which alone can end it, has its key. */
+static void renewal_lost(struct renewal *renewal, const struct ledger *ledger,
+                         const struct renewal_client *client, const struct history_event *event)
+{
+    const struct ledger_key *key = ledger_key_at(ledger, 0, event->resource);
+    int64_t left_ns = renewal_between(ledger->now_ns, client->until_ns);
+    if (ledger->store_count == 1 && key->present &&
+        history_value_equal(&key->value, &client->value) && left_ns > HISTORY_LATE_NOTED_NS) {
+        renewal_violated(renewal, ledger, client, LOST_FOR_NOTHING,
+                         (const int64_t[]){left_ns, 0, left_ns});
+    }
+}
+
 /* ---- jeopardy -------------------------------------------------------------------------------- */
 
 /* Where anybody waited for a processor, so may have a service, which tells nothing of it. */
@@ -311,6 +325,7 @@ static void renewal_step(void *state, const struct ledger *ledger,
         renewal_kept(renewal, ledger, client, event);
     } else if (event->kind == HISTORY_NOTICE) {
         renewal_waited(renewal, ledger, client);
+        renewal_lost(renewal, ledger, client, event);
         client->holds = false;
     } else if (event->kind == HISTORY_SECTION) {
         renewal_section(renewal, ledger, client, event);
@@ -332,6 +347,8 @@ static void say_renewal(const struct telling *telling)
         [RENEWED_TOO_MUCH] = "'s renewal promises more than a ttl less the lock's allowance: by ",
         [RENEWED_TOO_LITTLE] = "'s lease was renewed, and it was promised less than that gave: by ",
         [LEFT_FOR_NOTHING] = " was to leave its section, and there was no fault: for ",
+        [LOST_FOR_NOTHING] = " was told that its lease is lost, though its key is there and it was "
+                             "promised for another ",
     };
     struct text *text = telling->text;
     const struct check_result *result = telling->result;

@@ -3,10 +3,11 @@
 #include "tests/checker/story.h"
 
 /* Renewed every 300 ms of a ttl of 1 s, and 12 ms off each promise. */
-#define SAYS                                                                                       \
+#define SAYS_OF(stores)                                                                            \
     "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"             \
-    "'bound':500000000,'promises_validity':true,'stores':1,'tries':3,'one_value':true,"            \
+    "'bound':500000000,'promises_validity':true,'stores':" #stores ",'tries':3,'one_value':true,"  \
     "'retry_delay':50000000,'allowance':12000000,'renew_every':300000000}\n"
+#define SAYS SAYS_OF(1)
 /* A renewal that was sent at `sent`, came at `ms`, and gave the key a ttl of `ttl` up to `end`; its
  * answer was back at `back`. */
 #define RENEWS(ms, sent, back, ttl_ms, end)                                                        \
@@ -52,7 +53,8 @@ Test(renewal, lease_that_is_given_no_time_for_too_long_fails)
                   "and the lock renews every 300 ms");
     assert_verdict(judge_lines("renewal", HOLDS LOST(404, 1)), VERDICT_FAIL);
     assert_verdict(judge_lines("renewal", HOLDS RENEWS(404, 403, 405, 1000, 1404)), VERDICT_FAIL);
-    assert_verdict(judge_lines("renewal", HOLDS LOST(403, 1) FREE(900, 1)), VERDICT_SKIPPED);
+    assert_verdict(judge_lines("renewal", HOLDS DELETED(402, 1, 1, "a") LOST(403, 1) FREE(900, 1)),
+                   VERDICT_SKIPPED);
 }
 
 Test(renewal, lease_that_is_renewed_too_often_fails)
@@ -143,4 +145,18 @@ Test(renewal, section_that_is_left_and_entered_again_without_a_fault_fails)
     assert_passes(HOLDS ENTER(4, 1) STOOD_STILL_OF(5, 2, 1) AGAIN(50, 60) FREE(61, 1));
     assert_verdict(judge_lines("renewal", HOLDS ENTER(4, 1) STALLED(10, 20) AGAIN(1020, 1021)),
                    VERDICT_FAIL);
+}
+
+/* A member that answers with an error, or not at all, ends no lease: the service does. */
+Test(renewal, loss_that_is_told_while_the_service_has_the_key_fails)
+{
+    assert_blamed(RENEWED FAULT_OF_NODE(350, 1, "crash", "start", 2) LOST(400, 1),
+                  "renewal: client 1 was told that its lease is lost, though its key is there and "
+                  "it was promised for another 890 ms");
+    assert_verdict(judge_lines("renewal", RENEWED MOVED(500, 1, 602) LOST(600, 1)), VERDICT_FAIL);
+    assert_passes(RENEWED MOVED(500, 1, 601) LOST(600, 1));
+    assert_passes(RENEWED ENDED(399, 1, "expired", "a", "ttl") LOST(400, 1));
+    assert_passes(RENEWED DELETED(399, 1, 1, "a") SET(399, 1, 2, "b", 1399) LOST(400, 1));
+    assert_passes(SAYS_OF(3) ASK(1, 1) SET(2, 1, 1, "a", 1002) GRANT(3, 1, "a", 989)
+                      MOVED(304, 1, 1290) LOST(400, 1));
 }

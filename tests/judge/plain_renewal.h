@@ -105,6 +105,29 @@ static inline bool plain_left_for_nothing(const struct plain_history *h, size_t 
            plain_calm_ns(h, grant, i) <= h->events[last].time_ns;
 }
 
+/* What was promised last before event `i`. */
+static inline int64_t plain_promised_until(const struct plain_history *h, size_t grant, size_t i)
+{
+    int64_t until_ns = h->events[grant].until_ns;
+    for (size_t k = grant; k < i; k++) {
+        const struct history_event *e = &h->events[k];
+        bool moved = e->kind == HISTORY_LEASE && e->process == h->events[grant].process;
+        until_ns = moved ? e->until_ns : until_ns;
+    }
+    return until_ns;
+}
+
+/* 7: "its loss is told more than 1 ms before the end that was promised last, and the service has
+ * its key". */
+static inline bool plain_lost_for_nothing(const struct plain_history *h, size_t grant, size_t i)
+{
+    const struct history_event *e = &h->events[i];
+    struct plain_held held = plain_holds(h, i, 0, e->resource);
+    return e->kind == HISTORY_NOTICE && history_stores(h->header) == 1 && held.there &&
+           plain_same(&held.value, &h->events[grant].value) &&
+           plain_promised_until(h, grant, i) - e->time_ns > HISTORY_LATE_NOTED_NS;
+}
+
 /* 1: "no more time for longer than `renew_every` and a tenth of a ttl". */
 static inline bool plain_renewed_late(const struct plain_history *h, size_t grant, size_t i)
 {
@@ -124,12 +147,7 @@ static inline bool plain_promised_less(const struct plain_history *h, size_t gra
         return false;
     }
     const struct history_event *e = &h->events[newest];
-    int64_t until_ns = h->events[grant].until_ns;
-    for (size_t k = grant; k < i; k++) {
-        const struct history_event *moved = &h->events[k];
-        until_ns = moved->kind == HISTORY_LEASE && moved->process == e->process ? moved->until_ns
-                                                                                : until_ns;
-    }
+    int64_t until_ns = plain_promised_until(h, grant, i);
     int64_t key_ns = e->until_ns - h->header->allowance_ns;
     return e->ttl_ns == h->header->ttl_ns && (e->flags & HISTORY_HAS_REPLIED) != 0 &&
            h->events[i].time_ns - e->replied_ns > HISTORY_LATE_NOTED_NS &&
@@ -191,7 +209,7 @@ static inline bool plain_breaks_renewal(const struct plain_history *h, size_t i)
     if (!renews && !releases && e->kind != HISTORY_NOTICE) {
         return false;
     }
-    if (plain_renewed_late(h, grant, i)) {
+    if (plain_renewed_late(h, grant, i) || plain_lost_for_nothing(h, grant, i)) {
         return true;
     }
     if (!plain_sound(h, h->events[plain_last_ask(h, i)].time_ns, i)) {
