@@ -216,9 +216,10 @@ static void client_told(struct client_call *call)
         client_told_acquire(call);
     } else if (client->state == CLIENT_STATE_EXTENDING) {
         client_told_extend(call);
-    } else {
-        ASSERT(client->state == CLIENT_STATE_RELEASING);
+    } else if (client->state == CLIENT_STATE_RELEASING) {
         client_told_release(call);
+    } else {
+        client_record(call, HISTORY_CLIENT, HISTORY_INVOKE, HISTORY_UNASKED);
     }
 }
 

@@ -210,6 +210,7 @@ enum history_kind history_f_kind(enum history_f f)
     case HISTORY_CLIENT_KILLED:
     case HISTORY_VALUE_MISMATCH:
     case HISTORY_GIVEN_UP:
+    case HISTORY_UNASKED:
         return HISTORY_CLIENT;
     case HISTORY_HEALED:
     case HISTORY_RUN_END:

@@ -83,7 +83,8 @@ enum {
     X(HISTORY_KEY_TOUCHED, "touched") /* node: changed otherwise: a count, one of several keys */  \
     X(HISTORY_STOOD_STILL, "stood-still") /* late: `cause` says which part, numbers how long */    \
     X(HISTORY_VALUE_MISMATCH, "value-mismatch") /* client: it reported a value never sent */       \
-    X(HISTORY_GIVEN_UP, "given-up") /* client: its acquire, which was not answered in time */
+    X(HISTORY_GIVEN_UP, "given-up") /* client: its acquire, which was not answered in time */      \
+    X(HISTORY_UNASKED, "unasked")   /* client: it was answered, and had asked nothing */
 
 /* Why: of a key's end, of a failed operation, of a run's end. */
 #define HISTORY_CAUSE_MAP(X)                                                                       \

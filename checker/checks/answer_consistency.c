@@ -14,6 +14,7 @@ enum answer_reason {
     EXTENDED_WHEN_LOST,  /* it had been told that it was lost */
     PROMISED_NOTHING,    /* the lock declares validity, and a grant promises no end */
     FENCED_NOTHING,      /* ... a fence, and a grant has none */
+    ANSWERED_UNASKED,    /* a client that had asked nothing */
     RENEWED_NOTHING,     /* ... that it renews, and none was seen; number[0]: held for so long */
     RENEWED_TOO_LATE,    /* ... or none since number[0] before it told of the loss */
     DEADLINE_IGNORED,    /* ... or that it takes a deadline; number[0]: so much later it answered */
@@ -68,16 +69,23 @@ static void answer_init(void *state, const struct history_header *header)
     answers->attempts_ns = header->attempts_ns;
 }
 
+/* Evidence: what it is about, and the answer. */
+static struct finding answer_finding(const struct ledger *ledger, enum answer_reason reason,
+                                     uint64_t index)
+{
+    return (struct finding){
+        .reason = (uint8_t)reason,
+        .evidence = {index, ledger->last_index},
+        .evidence_count = 2,
+        .blamed = blamed_library(),
+    };
+}
+
 static void answer_violated(struct answer_consistency *answers, const struct ledger *ledger,
                             const struct ledger_claim *claim, enum answer_reason reason)
 {
-    struct finding finding = {
-        .reason = (uint8_t)reason,
-        .evidence = {claim->granted_index, ledger->last_index},
-        .evidence_count = 2,
-        .blamed = blamed_library(),
-        .number = {ledger->now_ns - claim->granted_ns, 0},
-    };
+    struct finding finding = answer_finding(ledger, reason, claim->granted_index);
+    finding.number[0] = ledger->now_ns - claim->granted_ns;
     ASSERT(finding.number[0] >= 0);
     if (reason == GRANTED_TWICE || reason == REFUSED_ITS_HOLDER) {
         bool same = claim->granted_index == ledger->last_index;
@@ -139,14 +147,10 @@ static void answer_late(struct answer_consistency *answers, const struct ledger 
                             ledger->now_ns)) {
         return;
     }
-    struct finding finding = {
-        .reason = (uint8_t)reason,
-        .evidence = {process->open_index, ledger->last_index},
-        .evidence_count = 2,
-        .blamed = blamed_library(),
-        .number = {ledger->now_ns - due_ns, due_ns - process->open_ns},
-        .rest = rest_of_wait(ledger, due_ns, ledger->now_ns - due_ns - patience_ns),
-    };
+    struct finding finding = answer_finding(ledger, reason, process->open_index);
+    finding.number[0] = ledger->now_ns - due_ns;
+    finding.number[1] = due_ns - process->open_ns;
+    finding.rest = rest_of_wait(ledger, due_ns, ledger->now_ns - due_ns - patience_ns);
     finding.rest.processes[0] = process->process;
     if (late) {
         check_fail(&answers->result, ledger, &finding);
@@ -178,13 +182,8 @@ static void answer_doubted(struct answer_doubt *doubt, const struct ledger *ledg
     if (doubt->count++ > 0) {
         return;
     }
-    doubt->first = (struct finding){
-        .reason = (uint8_t)reason,
-        .evidence = {held->granted_index, ledger->last_index},
-        .evidence_count = 2,
-        .blamed = blamed_library(),
-        .number = {ledger->now_ns - process->open_ns, 0},
-    };
+    doubt->first = answer_finding(ledger, reason, held->granted_index);
+    doubt->first.number[0] = ledger->now_ns - process->open_ns;
     if (reason == EXTENDED_NEVER) { /* whoever has no processor may lose patience with nodes */
         doubt->first.rest = rest_of_wait(ledger, process->open_ns, 0);
         doubt->first.rest.processes[0] = process->process;
@@ -216,14 +215,9 @@ static void answer_waited(struct answer_consistency *answers, const struct ledge
     if (!ledger_declares(ledger, DECLARES_WAIT)) {
         if (took_ns > 2 * answers->attempts_ns) {
             int64_t over_ns = took_ns - 2 * answers->attempts_ns;
-            struct finding finding = {
-                .reason = WAITED,
-                .evidence = {process->open_index, event->index},
-                .evidence_count = 2,
-                .blamed = blamed_library(),
-                .number = {took_ns - answers->attempts_ns, 0},
-                .rest = rest_of_wait(ledger, process->open_ns, over_ns),
-            };
+            struct finding finding = answer_finding(ledger, WAITED, process->open_index);
+            finding.number[0] = took_ns - answers->attempts_ns;
+            finding.rest = rest_of_wait(ledger, process->open_ns, over_ns);
             finding.rest.processes[0] = process->process;
             check_fail(&answers->result, ledger, &finding);
         }
@@ -327,14 +321,9 @@ static void answer_renews_no_more(struct answer_consistency *answers, const stru
         ledger->now_ns - over_ns <= every_ns + every_ns / 2) {
         return;
     }
-    struct finding finding = {
-        .reason = RENEWED_NO_MORE,
-        .evidence = {claim->granted_index, ledger->last_index},
-        .evidence_count = 2,
-        .blamed = blamed_library(),
-        .number = {ledger->now_ns - over_ns, 0},
-        .rest = rest_of_wait(ledger, over_ns, ledger->now_ns - over_ns - every_ns),
-    };
+    struct finding finding = answer_finding(ledger, RENEWED_NO_MORE, claim->granted_index);
+    finding.number[0] = ledger->now_ns - over_ns;
+    finding.rest = rest_of_wait(ledger, over_ns, ledger->now_ns - over_ns - every_ns);
     finding.rest.causes |= CHECK_LATE_KEYS;
     finding.rest.processes[0] = claim->process;
     check_fail(&answers->result, ledger, &finding);
@@ -375,6 +364,11 @@ static void answer_step(void *state, const struct ledger *ledger, const struct h
     if (event->kind == HISTORY_CLIENT) {
         if (event->f == HISTORY_VALUE_MISMATCH) {
             check_unknown(&answers->result, VALUE_NOT_ITS_OWN, event->process);
+        } else if (event->f == HISTORY_UNASKED) {
+            struct finding finding = answer_finding(ledger, ANSWERED_UNASKED, event->index);
+            finding.evidence_count = 1;
+            answers->result.judged++;
+            check_fail(&answers->result, ledger, &finding);
         } else if (event->f == HISTORY_CLIENT_KILLED && process != NULL && process->open &&
                    process->open_f == HISTORY_ACQUIRE) {
             answer_in_time(answers, ledger, process);
@@ -426,6 +420,7 @@ static void say_answers(const struct telling *telling)
                           "that it is re-entrant",
         [REFUSED_ITS_HOLDER] = " was refused what it held, and the lock declares that it is "
                                "re-entrant",
+        [ANSWERED_UNASKED] = " was given an answer, and had asked nothing",
         [EXTENDED_WHEN_FREED] = "'s extension was told done behind a release that was told done",
         [EXTENDED_WHEN_LOST] = "'s extension was told done although it had been told of its loss",
         [PROMISED_NOTHING] = "'s grant promises no end, and the lock declares validity",
@@ -486,7 +481,7 @@ const struct check check_answer_consistency = {
     .nothing = "no operation was answered",
     .wants = CHECK_BIT(HISTORY_ACQUIRE) | CHECK_BIT(HISTORY_EXTEND) | CHECK_BIT(HISTORY_RELEASE) |
              CHECK_BIT(HISTORY_LOST) | CHECK_BIT(HISTORY_VALUE_MISMATCH) |
-             CHECK_BIT(HISTORY_CLIENT_KILLED),
+             CHECK_BIT(HISTORY_UNASKED) | CHECK_BIT(HISTORY_CLIENT_KILLED),
     .follows = true,
     .bytes = answer_bytes,
     .init = answer_init,

@@ -214,6 +214,15 @@ Test(answer_consistency, value_that_stood_in_no_command_is_said)
                      "commands: its keys are judged by who set them");
 }
 
+Test(answer_consistency, answer_to_nobody_blames_the_library)
+{
+    static const char unasked[] =
+        HEADER ASK(1, 1) GRANT(2, 1, "a", 900) AT(3) "'kind':'client','process':1,'f':'unasked'}\n";
+    assert_fails(judge_lines("answer_consistency", unasked), BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_str_eq(headline("answer_consistency", unasked),
+                     "answer_consistency: client 1 was given an answer, and had asked nothing");
+}
+
 /* ---- what is declared, and not seen in the whole run; or seen, and not declared ---- */
 
 #define TRIED(words)                                                                               \

@@ -239,6 +239,22 @@ Test(client, hears_of_each_loss_once_and_asks_more_time_for_the_others)
     cr_assert_eq(woken(300 * NS_PER_MS, CLIENT_EFFECT_ASK)->resource, (uint32_t)1);
 }
 
+/* A lock that answers twice: the second is nobody's, and the program goes on as it was. */
+Test(client, an_answer_that_it_did_not_ask_for_is_recorded_and_moves_nothing)
+{
+    begin("resources: 1");
+    (void)asked();
+    (void)told(OUTCOME_OK, CLIENT_EFFECT_WAKE);
+    for (int outcome = OUTCOME_OK; outcome <= OUTCOME_INFO; outcome++) {
+        const struct client_effect *unasked =
+            told((enum client_outcome)outcome, CLIENT_EFFECT_RECORD);
+        cr_assert_eq(unasked->record.kind, HISTORY_CLIENT);
+        cr_assert_eq(unasked->record.f, HISTORY_UNASKED);
+        cr_assert_eq(effects.count, (uint32_t)1);
+    }
+    cr_assert_eq(woken(NS_PER_S, CLIENT_EFFECT_ASK)->f, HISTORY_RELEASE);
+}
+
 Test(client, what_it_is_to_hold_must_be_there_and_be_possible)
 {
     const struct parsed *parsed = parse(HEAD "clients: {at_once: 2, again: 3}\n");

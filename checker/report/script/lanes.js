@@ -302,7 +302,7 @@ function drawWaits(c, lane, at) {
   });
 }
 
-const POINTS = {lost: 'told: lost', killed: 'killed', moved: 'end moves', 'value-mismatch': 'value mismatch'};
+const POINTS = {lost: 'told: lost', killed: 'killed', moved: 'end moves', 'value-mismatch': 'value mismatch', unasked: 'answered unasked'};
 function drawClient(c, lane) {
   const small = lane.h < 30, at = {small, top: lane.y + (small ? 3 : 5), height: small ? 12 : 22,
     inTop: lane.y + (small ? 5 : 9), inHeight: small ? 8 : 14, waitTop: lane.y + lane.h - (small ? 5 : 10)};
