@@ -253,6 +253,15 @@ def a_guess_blames_nobody(picklock):
     return check("which key is the lock is not guessed", holds, found)
 
 
+def a_majority_of_one_nodes_keys_blames_nobody(picklock):
+    """Two of three keys are enough, and who died while it asked has the first of them."""
+    adapter = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'three_keys.py')}"
+    code, runs, told = run(picklock, os.path.join("..", "library", "one-asking-killed"), adapter)
+    failed = [name for name, one in runs[0]["checks"].items() if one["verdict"] == "fail"]
+    truth = runs[0]["checks"]["result_truth"]["verdict"]
+    return check("a majority of several keys of one node blames nobody", not failed and truth == "unknown", (code, runs, told))
+
+
 def looks_are_awaited(picklock, times):
     """Who looks before it sets passes before_send with its look: where another holds, nothing else comes."""
     adapter = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'watching.py')}"
@@ -493,6 +502,7 @@ def main():
         deaf_server_is_unknown(picklock),
         who_asks_nobody_is_blamed(picklock),
         a_guess_blames_nobody(picklock),
+        a_majority_of_one_nodes_keys_blames_nobody(picklock),
         page_tells(picklock),
         bounded_waits_are_known(picklock),
         values_are_held_against_the_owner(picklock),

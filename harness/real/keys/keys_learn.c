@@ -351,6 +351,28 @@ static bool ends_are_hidden(struct keys *keys, const struct keys_resource *owner
     return false;
 }
 
+/* The value of a grant stands in keys beside the lock's, which have an end, and not in that: a lock
+ * may be a majority of several keys of one node. */
+static bool lock_is_elsewhere(struct keys *keys, const struct keys_resource *owner,
+                              const struct history_value *value)
+{
+    for (int32_t node = 0; node < keys->options.node_count; node++) {
+        bool own = false;
+        bool beside = false;
+        for (uint32_t i = 0; i < owner->count; i++) {
+            const struct keys_key *key = keys_key_on(keys, owner->name[i], node);
+            bool has = key->present && key->has_ttl && key->has_value &&
+                       history_value_equal(&key->value, value);
+            own = own || (has && owner->name[i] + 1 == owner->lock);
+            beside = beside || has;
+        }
+        if (beside && !own) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void keys_told(struct keys *keys, const struct keys_request *request,
                const struct keys_outcome *outcome)
 {
@@ -370,6 +392,11 @@ void keys_told(struct keys *keys, const struct keys_request *request,
     if (owner->lock != 0 && ends_are_hidden(keys, owner)) {
         keys_unclear(keys, "the key that stands for a grant is a sorted set, a set or a list, and "
                            "has no end: when a lease in it is over is not seen");
+    }
+    if (owner->lock != 0 && outcome->value != NULL &&
+        lock_is_elsewhere(keys, owner, outcome->value)) {
+        keys_unclear(keys, "the value of a grant stood in keys of its resource, but not in the one "
+                           "that is the lock: any of several may be");
     }
     if (!keys->learns) {
         return;
