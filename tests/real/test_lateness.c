@@ -252,3 +252,68 @@ Test(lateness, what_is_seen_of_a_process_tells_that_it_runs)
     cr_assert(second.ready, "we who look have a processor");
     cr_assert_geq(second.waited_ns, first.waited_ns);
 }
+
+/* Starts one that computes, or waits, for ever; and gives its pid. */
+static pid_t child_starts(bool computes)
+{
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        for (volatile int turns = 0; computes; turns = turns + 1) {
+        }
+        (void)pause();
+        _exit(1);
+    }
+    return child;
+}
+
+static void child_ends(pid_t child)
+{
+    cr_assert_eq(kill(child, SIGKILL), 0);
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+}
+
+/* Until that one is seen to be ready, or none (0). */
+static void ready_becomes(pid_t child)
+{
+    while (lateness_held_up(getpid()) != child) {
+        (void)usleep(1000);
+    }
+}
+
+Test(lateness, a_child_that_could_run_is_found_and_one_that_waits_is_not)
+{
+    pid_t waits = child_starts(false);
+    ready_becomes(0);
+    pid_t computes = child_starts(true);
+    ready_becomes(computes);
+    int64_t ran_ns = lateness_ran(computes);
+    while (lateness_ran(computes) < ran_ns + 5 * NS_PER_MS) {
+    }
+    child_ends(computes);
+    cr_assert_eq(lateness_held_up(getpid()), 0);
+    cr_assert_eq(lateness_ran(computes), 0);
+    child_ends(waits);
+}
+
+/* It waits for a program that waits for another: a shell in a shell. */
+Test(lateness, a_child_of_a_child_is_found)
+{
+    int pids[2];
+    pid_t computes = 0;
+    cr_assert_eq(pipe(pids), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        computes = child_starts(true);
+        cr_assert_eq(write(pids[1], &computes, sizeof computes), (ssize_t)sizeof computes);
+        (void)waitpid(computes, NULL, 0);
+        _exit(0);
+    }
+    cr_assert_eq(read(pids[0], &computes, sizeof computes), (ssize_t)sizeof computes);
+    while (proc_state(child) != 'S') {
+        (void)usleep(1000);
+    }
+    ready_becomes(computes);
+    cr_assert_eq(kill(computes, SIGKILL), 0);
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+}

@@ -159,6 +159,45 @@ int64_t lateness_waited(pid_t pid)
     return proc_threads(pid, add_waited, &sum_ns) ? sum_ns : -1;
 }
 
+enum { CHILDREN_BYTES = 4096, CHILDREN_DEPTH = 8 };
+
+struct ready {
+    pid_t found;
+    int depth;
+};
+
+static void look_for_ready(pid_t thread, void *data)
+{
+    struct ready *ready = data;
+    char line[CHILDREN_BYTES];
+    (void)proc_read_thread(thread, "children", line, sizeof line);
+    char *rest = line;
+    ready->depth++;
+    while (ready->found == 0 && ready->depth <= CHILDREN_DEPTH) {
+        pid_t child = (pid_t)strtol(rest, &rest, 10);
+        char state = child > 0 ? proc_state(child) : 0;
+        if (child <= 0) {
+            break;
+        }
+        if (state == 'R' || state == 'D') {
+            ready->found = child;
+        } else {
+            (void)proc_threads(child, look_for_ready, ready);
+        }
+    }
+    ready->depth--;
+}
+
+pid_t lateness_held_up(pid_t pid)
+{
+    struct ready ready = {0, 0};
+    if (proc_state(pid) == 'D') {
+        return pid;
+    }
+    (void)proc_threads(pid, look_for_ready, &ready);
+    return ready.found;
+}
+
 static void add_sight(pid_t thread, void *data)
 {
     struct lateness_sight *sight = data;
@@ -173,4 +212,11 @@ static void add_sight(pid_t thread, void *data)
 void lateness_see(pid_t pid, struct lateness_sight *sight)
 {
     (void)proc_threads(pid, add_sight, sight);
+}
+
+int64_t lateness_ran(pid_t pid)
+{
+    struct lateness_sight sight = {.ready = false};
+    lateness_see(pid, &sight);
+    return sight.ran_ns;
 }

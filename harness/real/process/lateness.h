@@ -61,6 +61,15 @@ void lateness_read(struct lateness_clocks *clocks);
 int64_t lateness_waited(pid_t pid);
 /* The same of its first thread alone: the one that serves, in a redis-server. */
 int64_t lateness_waited_main(pid_t pid);
+/*
+ * What a process waits for that has no processor, or that the kernel keeps: one that it has
+ * started, or that one of those has, which is ready to run, or runs; itself in a call of the
+ * kernel that no signal ends, such as a fork; 0: none. How long a child waits it only tells when
+ * it has run, and then it may be gone.
+ */
+pid_t lateness_held_up(pid_t pid);
+/* What all threads of a process ran, ns in all; 0 if it is gone. */
+int64_t lateness_ran(pid_t pid);
 
 /* What some processes did until now: their threads, taken together. */
 struct lateness_sight {

@@ -73,6 +73,8 @@ struct run_waiter {
     pid_t pid;
     int64_t waited_ns; /* in all; -1: unknown */
     int64_t looked_ns;
+    pid_t held_up;  /* of an adapter: it, or a child, was kept from running then; 0: none */
+    int64_t ran_ns; /* by that one */
 };
 
 struct run_late {

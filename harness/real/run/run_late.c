@@ -33,6 +33,18 @@ void run_late_node(struct run *run, int32_t node, int64_t start_ns)
     }
 }
 
+/* Whoever waits for what it has started waits for a processor with it: for how long since somebody
+ * was seen that was held up. Who is gone by now ran at the end of that, for how long is not told.
+ */
+static int64_t run_late_held_up(struct run_waiter *waiter, pid_t pid, int64_t now_ns)
+{
+    int64_t ran_ns = waiter->held_up != 0 ? lateness_ran(waiter->held_up) - waiter->ran_ns : 0;
+    int64_t gap_ns = waiter->held_up != 0 ? now_ns - waiter->looked_ns : 0;
+    waiter->held_up = lateness_held_up(pid);
+    waiter->ran_ns = waiter->held_up != 0 ? lateness_ran(waiter->held_up) : 0;
+    return gap_ns - (ran_ns > 0 ? ran_ns : 0);
+}
+
 /*
  * A process waited for a processor since it was looked at last. What a thread waits is told when
  * the wait is over: it began at most so long before the last look.
@@ -45,6 +57,8 @@ static void run_late_process(struct run *run, struct run_waiter *waiter, pid_t p
     int64_t now_ns = loop_now_ns();
     bool known = waiter->pid == pid && waiter->waited_ns >= 0 && waited_ns >= 0;
     int64_t more_ns = known ? waited_ns - waiter->waited_ns : 0;
+    int64_t child_ns = known && !first ? run_late_held_up(waiter, pid, now_ns) : 0;
+    more_ns = more_ns > child_ns ? more_ns : child_ns;
     if (more_ns >= HISTORY_LATE_NOTED_NS) {
         struct lateness_found found = {
             .cause = CAUSE_SCHEDULER,
@@ -54,7 +68,10 @@ static void run_late_process(struct run *run, struct run_waiter *waiter, pid_t p
         };
         run_late_record(run, &found, client, node);
     }
-    *waiter = (struct run_waiter){.pid = pid, .waited_ns = waited_ns, .looked_ns = now_ns};
+    waiter->held_up = known ? waiter->held_up : 0;
+    waiter->pid = pid;
+    waiter->waited_ns = waited_ns;
+    waiter->looked_ns = now_ns;
 }
 
 static void run_late_sample(struct run *run)

@@ -17,6 +17,9 @@
 
 #define PATIENCE_S 5
 
+/* A member that was ready may elect again before it is asked, and says only then that it serves. */
+enum { SERVES_S = 30, SERVES_PAUSE_US = 100000 };
+
 /* A connection that is not waited for for ever; -1 without one. */
 static int member_connect(const struct server_process *process)
 {
@@ -44,15 +47,21 @@ void zookeeper_ask(const struct server_process *process, const char word[5],
     answer[bytes] = '\0';
 }
 
-/* "Zookeeper version: 3.8.0-..., built on ..." */
+/* "Zookeeper version: 3.8.0-..., built on ..."; or that it is not currently serving requests. */
 struct result zookeeper_version(struct server_process *process, struct text *name, struct text *why)
 {
     static const char said[] = "version: ";
     char answer[ZOOKEEPER_ANSWER_BYTES];
+    int64_t until_ns = monotonic_ns() + SERVES_S * NS_PER_S;
     zookeeper_ask(process, "srvr", answer);
+    while (strstr(answer, said) == NULL && monotonic_ns() < until_ns) {
+        (void)usleep(SERVES_PAUSE_US);
+        zookeeper_ask(process, "srvr", answer);
+    }
     const char *version = strstr(answer, said);
     if (version == NULL) {
-        text_add(why, "node %u does not say its version", process->index + 1);
+        text_add(why, "node %u does not say its version, but: %.*s", process->index + 1,
+                 (int)strcspn(answer, "\n"), answer);
         return result_error(ERROR_ENVIRONMENT);
     }
     version += strlen(said);
