@@ -34,6 +34,7 @@ enum {
 struct result_truth {
     struct check_result result;
     bool timely; /* our own lock in the simulator, where nothing is late but by a fault */
+    bool tells;  /* a release was answered ok, or fail */
     struct undeleted undeleted;
 };
 
@@ -70,14 +71,21 @@ static void truth_violated(struct result_truth *truth, const struct ledger *ledg
     check_fail(&truth->result, ledger, finding);
 }
 
+static void truth_library(struct result_truth *truth, const struct ledger *ledger,
+                          const struct ledger_claim *claim, enum truth_reason reason,
+                          int64_t number)
+{
+    struct finding finding = {
+        .reason = (uint8_t)reason, .blamed = blamed_library(), .number = {number, 0}};
+    truth_violated(truth, ledger, claim, &finding);
+}
+
 static void truth_granted(struct result_truth *truth, const struct ledger *ledger,
                           const struct ledger_claim *claim)
 {
     int32_t set = ledger_bits(claim->set);
     if (set < ledger->quorum) {
-        struct finding finding = {
-            .reason = GRANTED_WITHOUT_MAJORITY, .blamed = blamed_library(), .number = {set, 0}};
-        truth_violated(truth, ledger, claim, &finding);
+        truth_library(truth, ledger, claim, GRANTED_WITHOUT_MAJORITY, set);
     }
 }
 
@@ -159,12 +167,11 @@ static void truth_prolonged(struct result_truth *truth, const struct ledger *led
     int32_t had = truth_count(ledger, claim, ledger_had_key);
     int32_t gave = truth_count(ledger, claim, truth_gave);
     bool gone = !ledger->promises && had < ledger->quorum;
-    bool idle = ledger->declared && !renews && ledger->ttl_ns > 0 && gave < ledger->quorum;
+    bool moves = !ledger->promises || claim->moved_ns > ledger->ttl_ns / TRUTH_OFF_PARTS;
+    bool idle = ledger->declared && !renews && moves && ledger->ttl_ns > 0 && gave < ledger->quorum;
     if (gone || idle) {
-        struct finding finding = {.reason = gone ? EXTENDED_BUT_GONE : EXTENDED_BUT_NOT_PROLONGED,
-                                  .blamed = blamed_library(),
-                                  .number = {gone ? had : gave, 0}};
-        truth_violated(truth, ledger, claim, &finding);
+        truth_library(truth, ledger, claim, gone ? EXTENDED_BUT_GONE : EXTENDED_BUT_NOT_PROLONGED,
+                      gone ? had : gave);
     }
 }
 
@@ -188,9 +195,7 @@ static void truth_not_extended(struct result_truth *truth, const struct ledger *
             return;
         }
     }
-    struct finding finding = {
-        .reason = NOT_EXTENDED_BUT_HELD, .blamed = blamed_library(), .number = {stay_ns, 0}};
-    truth_violated(truth, ledger, claim, &finding);
+    truth_library(truth, ledger, claim, NOT_EXTENDED_BUT_HELD, stay_ns);
 }
 
 /* A key that was gone is no key that was extended: another may have held the lock in between. */
@@ -200,15 +205,14 @@ static void truth_extended(struct result_truth *truth, const struct ledger *ledg
     int32_t stayed = ledger_bits(claim->present & ~claim->remade);
     bool majority_now = ledger_bits(claim->present) >= ledger->quorum;
     if (majority_now && stayed < ledger->quorum) {
-        struct finding finding = {
-            .reason = EXTENDED_BUT_REMADE, .blamed = blamed_library(), .number = {stayed, 0}};
-        truth_violated(truth, ledger, claim, &finding);
+        truth_library(truth, ledger, claim, EXTENDED_BUT_REMADE, stayed);
     }
 }
 
 /* No fault was there, every node carried it out, and all of them had told so: there was nothing
  * not to know. A reply that is on its way, or was back only just now, may not have been looked at
- * yet. Where nothing is late there is nothing not to know either, whatever the nodes were asked. */
+ * yet. Where nothing is late there is nothing not to know either, whatever the nodes were asked.
+ * Some libraries tell nothing of any release. */
 static void truth_unknown(struct result_truth *truth, const struct ledger *ledger,
                           const struct ledger_claim *claim)
 {
@@ -220,7 +224,8 @@ static void truth_unknown(struct result_truth *truth, const struct ledger *ledge
     bool back = claim->heard_ns <= ledger->now_ns - HISTORY_LATE_NOTED_NS;
     bool heard = answered >= ledger->store_count;
     bool calm = truth->timely && ledger_is_calm_since(ledger, claim->acquire_ns);
-    if (!back || (!heard && !calm) || ledger_any_fault(ledger, process->open_ns) ||
+    bool untold = ledger->declared && !truth->tells;
+    if (untold || !back || (!heard && !calm) || ledger_any_fault(ledger, process->open_ns) ||
         ledger_late(ledger, &rest).late_ns > 0) {
         return;
     }
@@ -245,10 +250,7 @@ static void truth_freed(struct result_truth *truth, const struct ledger *ledger,
         nodes < ledger->quorum) {
         return;
     }
-    struct finding finding = {.reason = done ? RELEASED_BUT_NOT_HELD : NOT_HELD_BUT_FREED,
-                              .blamed = blamed_library(),
-                              .number = {nodes, 0}};
-    truth_violated(truth, ledger, claim, &finding);
+    truth_library(truth, ledger, claim, done ? RELEASED_BUT_NOT_HELD : NOT_HELD_BUT_FREED, nodes);
 }
 
 /* It was acquired several times, and one of these was given back: the keys are to stay. */
@@ -268,9 +270,7 @@ static void truth_inner(struct result_truth *truth, const struct ledger *ledger,
     if (deleted < ledger->quorum) {
         return;
     }
-    struct finding finding = {
-        .reason = FREED_WHILE_HELD, .blamed = blamed_library(), .number = {deleted, 0}};
-    truth_violated(truth, ledger, claim, &finding);
+    truth_library(truth, ledger, claim, FREED_WHILE_HELD, deleted);
 }
 
 static void truth_operation(struct result_truth *truth, const struct ledger *ledger,
@@ -289,6 +289,7 @@ static void truth_operation(struct result_truth *truth, const struct ledger *led
     }
     uint8_t nesting = ledger_nesting(ledger, event->process);
     truth->result.judged++;
+    truth->tells |= releases && event->type != HISTORY_INFO;
     if (releases && nesting != NESTING_NONE) {
         if (nesting == NESTING_INNER) {
             truth_inner(truth, ledger, claim);

@@ -84,6 +84,7 @@ struct ledger_claim {
     int64_t until_ns;       /* TIME_NEVER without a promise; at its latest reading ... */
     int64_t until_least_ns; /* ... and at its earliest: not after until_ns */
     int64_t promised_ns;    /* when that was said */
+    int64_t moved_ns;       /* so much later than the end before, where there was one */
     uint64_t over_index;
     int64_t renewed_ns; /* a key of it was given more time last, asked or not; 0: never */
     int64_t over_ns;    /* TIME_NEVER: not released, told or killed yet */

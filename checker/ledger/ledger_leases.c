@@ -42,10 +42,12 @@ static struct ledger_claim *claim_of_grant(struct ledger *ledger, uint32_t slot,
 /* A promise that names no end leaves it where it was. */
 static void claim_promise(struct ledger_claim *claim, const struct history_event *event)
 {
+    claim->moved_ns = 0;
     if ((event->flags & HISTORY_HAS_UNTIL) == 0) {
         return;
     }
     bool least = (event->flags & HISTORY_HAS_UNTIL_LEAST) != 0;
+    claim->moved_ns = claim->until_ns == TIME_NEVER ? 0 : event->until_ns - claim->until_ns;
     claim->until_ns = event->until_ns;
     claim->promised_ns = event->time_ns;
     claim->until_least_ns =

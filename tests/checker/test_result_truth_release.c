@@ -27,6 +27,24 @@ Test(result_truth, release_left_unknown_though_all_nodes_carried_it_out_fails)
                      "carried it out");
 }
 
+/* Some libraries tell nothing of any release: so it is judged of one that told of another. */
+Test(result_truth, release_left_unknown_by_a_library_that_tells_nothing_is_not_judged)
+{
+#define SILENT                                                                                     \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'declared':true,'declares':['validity']}\n"
+    assert_verdict(judge_lines("result_truth", SILENT HELD_5 FREE(20, 1) HEARD5(22, 1, "a", 23)
+                                                   UNKNOWN(25, 1, "release")),
+                   VERDICT_PASS);
+    assert_fails(judge_lines("result_truth",
+                             SILENT ASK(1, 2) SET3(2, 2, "b", 1002) GRANT(3, 2, "b", 990) FREE(4, 2)
+                                 DELETED3(5, 2, "b") FREED(6, 2) ASK(7, 1) SET3(8, 1, "a", 1008)
+                                     SET(8, 4, 1, "a", 1008) SET(8, 5, 1, "a", 1008)
+                                         GRANT(10, 1, "a", 990) FREE(20, 1) HEARD5(22, 1, "a", 23)
+                                             UNKNOWN(25, 1, "release")),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
 #define OWN                                                                                        \
     "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
     "'bound':500000000,'promises_validity':true,'tries':4,'world':"

@@ -104,6 +104,12 @@ static inline bool plain_extended_idly(const struct plain_history *h, size_t ext
         plain_sets(h, 0, extended, &h->events[grant]) < majority) {
         return false;
     }
+    /* "Nor is it judged of one that moves its promised end by no more than 1 % of a ttl." */
+    if (h->header->promises_validity &&
+        plain_promised_ns(h, grant, extended) - plain_promised_ns(h, grant, extended - 1) <=
+            h->header->ttl_ns / 100) {
+        return false;
+    }
     int64_t wanted_ns = plain_wanted_ns(h, grant, asked, extended);
     int gave = 0;
     for (int32_t node = 0; node < h->header->node_count; node++) {
@@ -230,6 +236,18 @@ static inline bool plain_timely(const struct plain_history *h)
     return h->header->tries > 0 && !h->header->declared && strcmp(h->header->world, "sim") == 0;
 }
 
+/* "A release was told ok or fail before" event `last`. */
+static inline bool plain_tells(const struct plain_history *h, size_t last)
+{
+    for (size_t i = 0; i < last; i++) {
+        if (plain_is(&h->events[i], HISTORY_RELEASE, HISTORY_OK) ||
+            plain_is(&h->events[i], HISTORY_RELEASE, HISTORY_FAIL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static inline bool plain_release_untrue(const struct plain_history *h, size_t i)
 {
     size_t grant = plain_grant_of(h, i);
@@ -243,7 +261,7 @@ static inline bool plain_release_untrue(const struct plain_history *h, size_t i)
     bool heard = plain_carried_out(h, grant, i, false) == history_stores(h->header);
     bool own = plain_timely(h) && plain_sound(h, h->events[plain_invoke_of(h, grant)].time_ns, i);
     return h->events[i].type == HISTORY_INFO && (heard || own) && plain_all_back(h, grant, i) &&
-           plain_quiet(h, plain_invoke_of(h, i), i);
+           (!h->header->declared || plain_tells(h, i)) && plain_quiet(h, plain_invoke_of(h, i), i);
 }
 
 /* "Release `fail` although it deleted a majority of its keys itself, [...] of what was neither
@@ -318,7 +336,8 @@ static inline bool plain_untrue(const struct plain_history *h, size_t i)
     }
     if (plain_is(e, HISTORY_RELEASE, HISTORY_FAIL)) {
         size_t grant = plain_grant_of(h, i);
-        if (grant == h->count || plain_holding(h, i, grant) < majority) {
+        if (grant == h->count ||
+            plain_holding(h, i, grant) - plain_came_late(h, grant, i) < majority) {
             return false;
         }
         return plain_timely(h) ? !plain_released_twice(h, grant, i)

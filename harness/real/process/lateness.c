@@ -188,12 +188,14 @@ static void look_for_ready(pid_t thread, void *data)
     ready->depth--;
 }
 
+pid_t lateness_held_up_main(pid_t pid)
+{
+    return proc_state(pid) == 'D' ? pid : 0;
+}
+
 pid_t lateness_held_up(pid_t pid)
 {
-    struct ready ready = {0, 0};
-    if (proc_state(pid) == 'D') {
-        return pid;
-    }
+    struct ready ready = {lateness_held_up_main(pid), 0};
     (void)proc_threads(pid, look_for_ready, &ready);
     return ready.found;
 }

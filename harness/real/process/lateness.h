@@ -68,6 +68,8 @@ int64_t lateness_waited_main(pid_t pid);
  * it has run, and then it may be gone.
  */
 pid_t lateness_held_up(pid_t pid);
+/* The same of itself alone: a server that writes to a disk. */
+pid_t lateness_held_up_main(pid_t pid);
 /* What all threads of a process ran, ns in all; 0 if it is gone. */
 int64_t lateness_ran(pid_t pid);
 

@@ -36,11 +36,11 @@ void run_late_node(struct run *run, int32_t node, int64_t start_ns)
 /* Whoever waits for what it has started waits for a processor with it: for how long since somebody
  * was seen that was held up. Who is gone by now ran at the end of that, for how long is not told.
  */
-static int64_t run_late_held_up(struct run_waiter *waiter, pid_t pid, int64_t now_ns)
+static int64_t run_late_held_up(struct run_waiter *waiter, pid_t pid, int64_t now_ns, bool main)
 {
     int64_t ran_ns = waiter->held_up != 0 ? lateness_ran(waiter->held_up) - waiter->ran_ns : 0;
     int64_t gap_ns = waiter->held_up != 0 ? now_ns - waiter->looked_ns : 0;
-    waiter->held_up = lateness_held_up(pid);
+    waiter->held_up = main ? lateness_held_up_main(pid) : lateness_held_up(pid);
     waiter->ran_ns = waiter->held_up != 0 ? lateness_ran(waiter->held_up) : 0;
     return gap_ns - (ran_ns > 0 ? ran_ns : 0);
 }
@@ -57,8 +57,8 @@ static void run_late_process(struct run *run, struct run_waiter *waiter, pid_t p
     int64_t now_ns = loop_now_ns();
     bool known = waiter->pid == pid && waiter->waited_ns >= 0 && waited_ns >= 0;
     int64_t more_ns = known ? waited_ns - waiter->waited_ns : 0;
-    int64_t child_ns = known && !first ? run_late_held_up(waiter, pid, now_ns) : 0;
-    more_ns = more_ns > child_ns ? more_ns : child_ns;
+    int64_t held_up_ns = known ? run_late_held_up(waiter, pid, now_ns, first) : 0;
+    more_ns = more_ns > held_up_ns ? more_ns : held_up_ns;
     if (more_ns >= HISTORY_LATE_NOTED_NS) {
         struct lateness_found found = {
             .cause = CAUSE_SCHEDULER,
