@@ -131,11 +131,9 @@ static void truth_released(struct result_truth *truth, const struct ledger *ledg
     if (present < ledger->quorum || (refused && truth_hindered(ledger, claim, truth->timely))) {
         return;
     }
-    struct finding finding = {
-        .reason = event->type == HISTORY_OK ? RELEASED_BUT_KEPT : NOT_RELEASED_BUT_HELD,
-        .blamed = blame_kept(ledger, claim),
-        .number = {present, 0},
-    };
+    struct finding finding = {.reason = refused ? NOT_RELEASED_BUT_HELD : RELEASED_BUT_KEPT,
+                              .blamed = blame_kept(ledger, claim),
+                              .number = {present, 0}};
     truth_violated(truth, ledger, claim, &finding);
 }
 
@@ -225,8 +223,9 @@ static void truth_unknown(struct result_truth *truth, const struct ledger *ledge
     bool heard = answered >= ledger->store_count;
     bool calm = truth->timely && ledger_is_calm_since(ledger, claim->acquire_ns);
     bool untold = ledger->declared && !truth->tells;
-    if (untold || !back || (!heard && !calm) || ledger_any_fault(ledger, process->open_ns) ||
-        ledger_late(ledger, &rest).late_ns > 0) {
+    bool first = claim->given_index == process->open_index;
+    if (untold || !first || !back || (!heard && !calm) ||
+        ledger_any_fault(ledger, process->open_ns) || ledger_late(ledger, &rest).late_ns > 0) {
         return;
     }
     struct finding finding = {

@@ -261,7 +261,9 @@ static inline bool plain_release_untrue(const struct plain_history *h, size_t i)
     bool heard = plain_carried_out(h, grant, i, false) == history_stores(h->header);
     bool own = plain_timely(h) && plain_sound(h, h->events[plain_invoke_of(h, grant)].time_ns, i);
     return h->events[i].type == HISTORY_INFO && (heard || own) && plain_all_back(h, grant, i) &&
-           (!h->header->declared || plain_tells(h, i)) && plain_quiet(h, plain_invoke_of(h, i), i);
+           (!h->header->declared || plain_tells(h, i)) &&
+           plain_grant_end(h, grant) == plain_invoke_of(h, i) &&
+           plain_quiet(h, plain_invoke_of(h, i), i);
 }
 
 /* "Release `fail` although it deleted a majority of its keys itself, [...] of what was neither
