@@ -84,8 +84,10 @@ static int64_t renewal_between(int64_t from_ns, int64_t to_ns)
     return __builtin_sub_overflow(to_ns, from_ns, &length_ns) ? 0 : length_ns;
 }
 
-/* From when on a fault explains nothing any more; TIME_NEVER: one goes on, or stays. */
-static int64_t renewal_calm_ns(const struct ledger *ledger, const struct renewal_client *client)
+/* From when on, `ttls` behind its end, a fault explains nothing any more; TIME_NEVER: one goes on,
+ * or stays. */
+static int64_t renewal_calm_ns(const struct ledger *ledger, const struct renewal_client *client,
+                               int32_t ttls)
 {
     int64_t calm_ns = 0;
     if (ledger_client_fault(ledger, client->process, RENEWAL_STOPS, client->kept_ns,
@@ -101,7 +103,7 @@ static int64_t renewal_calm_ns(const struct ledger *ledger, const struct renewal
         if (stays || fault->end_ns >= ledger->now_ns) {
             return TIME_NEVER;
         }
-        int64_t over_ns = fault->end_ns + ledger->ttl_ns;
+        int64_t over_ns = fault->end_ns + ttls * ledger->ttl_ns;
         calm_ns = over_ns > calm_ns ? over_ns : calm_ns;
     }
     return calm_ns;
@@ -146,7 +148,7 @@ static void renewal_violated(struct renewal *renewal, const struct ledger *ledge
 static void renewal_waited(struct renewal *renewal, const struct ledger *ledger,
                            const struct renewal_client *client)
 {
-    int64_t calm_ns = renewal_calm_ns(ledger, client);
+    int64_t calm_ns = renewal_calm_ns(ledger, client, 1);
     int64_t from_ns = client->kept_ns > calm_ns ? client->kept_ns : calm_ns;
     int64_t without_ns = calm_ns < ledger->now_ns ? renewal_between(from_ns, ledger->now_ns) : 0;
     int64_t over_ns = without_ns - renewal->every_ns - ledger->ttl_ns / RENEWAL_LATE_PARTS;
@@ -266,12 +268,13 @@ static bool renewal_was_busy(const struct ledger *ledger)
 }
 
 /* A holder leaves its section, and enters it again, where nobody knows for a while whether its
- * lease lasts: there must be a fault. */
+ * lease lasts: there must be a fault. A renewal that one held up gave it less time, so that another
+ * ttl may pass. */
 static void renewal_section(struct renewal *renewal, const struct ledger *ledger,
                             struct renewal_client *client, const struct history_event *event)
 {
     if (event->f == HISTORY_ENTER && client->left && !renewal_was_busy(ledger) &&
-        renewal_calm_ns(ledger, client) <= client->left_ns) {
+        renewal_calm_ns(ledger, client, 2) <= client->left_ns) {
         client->kept_index = client->left_index;
         renewal_violated(renewal, ledger, client, LEFT_FOR_NOTHING,
                          (const int64_t[]){renewal_between(client->left_ns, ledger->now_ns), 0,

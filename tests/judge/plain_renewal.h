@@ -62,9 +62,9 @@ static inline size_t plain_last_kept(const struct plain_history *h, size_t grant
     return kept;
 }
 
-/* "A ttl behind the end of the last fault"; INT64_MAX: one goes on at event `i`, or stays, or
- * stopped the client since its lease was given time. */
-static inline int64_t plain_calm_ns(const struct plain_history *h, size_t grant, size_t i)
+/* So many "ttls" behind the end of the last fault; INT64_MAX: one goes on at event `i`, or stays,
+ * or stopped the client since its lease was given time. */
+static inline int64_t plain_calm_ns(const struct plain_history *h, size_t grant, size_t i, int ttls)
 {
     int64_t calm_ns = 0;
     int64_t kept_ns = h->events[plain_last_kept(h, grant, i)].time_ns;
@@ -82,7 +82,8 @@ static inline int64_t plain_calm_ns(const struct plain_history *h, size_t grant,
             over_ns >= h->events[i].time_ns) {
             return INT64_MAX;
         }
-        calm_ns = over_ns + h->header->ttl_ns > calm_ns ? over_ns + h->header->ttl_ns : calm_ns;
+        over_ns += ttls * h->header->ttl_ns;
+        calm_ns = over_ns > calm_ns ? over_ns : calm_ns;
     }
     return calm_ns;
 }
@@ -102,7 +103,7 @@ static inline bool plain_left_for_nothing(const struct plain_history *h, size_t 
     }
     return h->events[i].f == HISTORY_ENTER && last < h->count &&
            h->events[last].f == HISTORY_LEAVE &&
-           plain_calm_ns(h, grant, i) <= h->events[last].time_ns;
+           plain_calm_ns(h, grant, i, 2) <= h->events[last].time_ns;
 }
 
 /* What was promised last before event `i`. */
@@ -132,7 +133,7 @@ static inline bool plain_lost_for_nothing(const struct plain_history *h, size_t 
 static inline bool plain_renewed_late(const struct plain_history *h, size_t grant, size_t i)
 {
     int64_t kept_ns = h->events[plain_last_kept(h, grant, i)].time_ns;
-    int64_t calm_ns = plain_calm_ns(h, grant, i);
+    int64_t calm_ns = plain_calm_ns(h, grant, i, 1);
     int64_t from_ns = calm_ns > kept_ns ? calm_ns : kept_ns;
     return h->header->tries < INT32_MAX && calm_ns < h->events[i].time_ns &&
            h->events[i].time_ns - from_ns > h->header->renew_every_ns + h->header->ttl_ns / 10;
