@@ -159,11 +159,13 @@ Test(promptness, set_decides_only_where_the_lock_says_so)
 
 Test(promptness, lock_that_is_not_ours_or_not_simulated_is_not_judged)
 {
+    const char *real = "{'format':'picklock-history','version':1,'nodes':3,'clients':2,"
+                       "'ttl':1000000000,'bound':500000000,'tries':2,'set_decides':true,"
+                       "'world':'real'}\n";
     const char *heads[] = {
         SAYS("'set_decides':true"),
         SAYS("'tries':2,'set_decides':true,'declared':true"),
-        "{'format':'picklock-history','version':1,'nodes':3,'clients':2,'ttl':1000000000,"
-        "'bound':500000000,'tries':2,'set_decides':true,'world':'real'}\n",
+        real,
     };
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
         char lines[4096];

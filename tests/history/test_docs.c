@@ -54,7 +54,7 @@ Test(docs, every_word_has_its_place, .init = docs_read)
 
 /* The row of a kind has these fields in the cell behind its first `bars` bars, and no others. */
 static void row_lists(enum history_kind kind, int bars,
-                      bool (*listed)(const struct history_field *, int))
+                      bool (*listed)(const struct history_field *, enum history_kind))
 {
     char begin[40];
     (void)snprintf(begin, sizeof begin, "\n| `%s` | ", history_kind_name(kind));
@@ -74,13 +74,13 @@ static void row_lists(enum history_kind kind, int bars,
     }
 }
 
-static bool field_needed(const struct history_field *field, int kind)
+static bool field_needed(const struct history_field *field, enum history_kind kind)
 {
     return field->need == FIELD_NEEDED || (field->must >> kind & 1) != 0;
 }
 
 /* What every line may have stands in the text before the table. */
-static bool field_allowed(const struct history_field *field, int kind)
+static bool field_allowed(const struct history_field *field, enum history_kind kind)
 {
     return field->may != UINT16_MAX && (field->may >> kind & 1) != 0;
 }

@@ -45,7 +45,7 @@ static void ends_behind_its_beginning(int32_t k)
 }
 
 /* Run it with either kind of client; every fault ends, behind its beginning, and all go on. */
-static void runs_in_order(const char *faults, const char *adapter, int releases)
+static void runs_in_order(const char *faults, const char *adapter, size_t releases)
 {
     char lines[2048];
     (void)snprintf(lines, sizeof lines, SETUP "faults:\n%s", faults);
@@ -58,7 +58,7 @@ static void runs_in_order(const char *faults, const char *adapter, int releases)
     if (killed > 0) {
         story_tell(&story);
     }
-    cr_assert_eq(killed, 0, "all go on");
+    cr_assert_eq(killed, (size_t)0, "all go on");
     cr_assert_eq(story_ended(&story, HISTORY_RELEASE, HISTORY_OK) +
                      story_ended(&story, HISTORY_RELEASE, HISTORY_FAIL),
                  releases);
