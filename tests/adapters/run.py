@@ -262,6 +262,18 @@ def a_majority_of_one_nodes_keys_blames_nobody(picklock):
     return check("a majority of several keys of one node blames nobody", not failed and truth == "unknown", (code, runs, told))
 
 
+def who_is_kept_is_not_blamed(picklock):
+    """The kernel keeps it, or what it waits for, from running for longer than ttl + bound: it is not told how else."""
+    found = {}
+    for what in ("", " child"):
+        adapter = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'kept.py')}{what}"
+        code, runs, told = run(picklock, os.path.join("..", "library", "one-alone"), adapter, "--tries", "1")
+        found[what] = {name: (one["verdict"], one.get("blame")) for name, one in runs[0]["checks"].items()}
+    holds = all(verdicts["fault_tolerance"][0] == "unknown" for verdicts in found.values())
+    holds = holds and all(verdict != "fail" for verdicts in found.values() for verdict, blame in verdicts.values())
+    return check("who is kept from running is not blamed", holds, found)
+
+
 def looks_are_awaited(picklock, times):
     """Who looks before it sets passes before_send with its look: where another holds, nothing else comes."""
     adapter = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'watching.py')}"
@@ -503,6 +515,7 @@ def main():
         who_asks_nobody_is_blamed(picklock),
         a_guess_blames_nobody(picklock),
         a_majority_of_one_nodes_keys_blames_nobody(picklock),
+        who_is_kept_is_not_blamed(picklock),
         page_tells(picklock),
         bounded_waits_are_known(picklock),
         values_are_held_against_the_owner(picklock),

@@ -374,6 +374,18 @@ Test(result_truth, extension_done_where_a_majority_gave_a_key_more_time_passes)
                    VERDICT_PASS);
 }
 
+/* It had nothing to do yet, and looked at no node: it promises what was promised before. */
+Test(result_truth, extension_that_promises_no_more_need_give_no_key_more_time)
+{
+#define GONE_BY_100                                                                                \
+    ENDED(100, 1, "evicted", "a", "eviction")                                                      \
+    ENDED(100, 2, "evicted", "a", "eviction") ENDED(100, 3, "evicted", "a", "eviction")
+#define PROMISES(until) EXTENDS HELD_3 GONE_BY_100 EXTEND(300, 1) EXTENDED(303, 1, until)
+    assert_verdict(judge_lines("result_truth", PROMISES(990)), VERDICT_PASS);
+    assert_verdict(judge_lines("result_truth", PROMISES(1000)), VERDICT_PASS);
+    assert_fails(judge_lines("result_truth", PROMISES(1001)), BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
 Test(result_truth, extension_refused_of_what_is_held_for_long_yet_fails)
 {
     static const char refused[] = EXTENDS HELD_3 EXTEND(300, 1) NOT_EXTENDED(303, 1);

@@ -27,6 +27,15 @@ Test(result_truth, release_left_unknown_though_all_nodes_carried_it_out_fails)
                      "carried it out");
 }
 
+/* What its first release freed says nothing of how the second one went. */
+Test(result_truth, second_release_of_a_grant_may_be_left_unknown)
+{
+    assert_verdict(judge_lines("result_truth",
+                               HEADER HELD_5 FREE(20, 1) HEARD5(22, 1, "a", 23) FREED(24, 1)
+                                   FREE(30, 1) UNKNOWN(35, 1, "release")),
+                   VERDICT_PASS);
+}
+
 /* Some libraries tell nothing of any release: so it is judged of one that told of another. */
 Test(result_truth, release_left_unknown_by_a_library_that_tells_nothing_is_not_judged)
 {

@@ -259,7 +259,8 @@ static pid_t child_starts(bool computes)
     pid_t child = fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
-        for (volatile int turns = 0; computes; turns = turns + 1) {
+        volatile bool goes_on = computes;
+        while (goes_on) {
         }
         (void)pause();
         _exit(1);
@@ -294,6 +295,28 @@ Test(lateness, a_child_that_could_run_is_found_and_one_that_waits_is_not)
     cr_assert_eq(lateness_held_up(getpid()), 0);
     cr_assert_eq(lateness_ran(computes), 0);
     child_ends(waits);
+}
+
+/* The kernel keeps whoever starts a program until that runs. */
+Test(lateness, a_process_that_the_kernel_keeps_is_held_up_itself)
+{
+    pid_t keeper = fork();
+    if (keeper == 0) {
+        (void)setpgid(0, 0);
+        if (vfork() == 0) {
+            (void)pause();
+            _exit(1);
+        }
+        _exit(0);
+    }
+    while (lateness_held_up_main(keeper) != keeper) {
+        (void)usleep(1000);
+    }
+    cr_assert_eq(lateness_held_up(keeper), keeper);
+    ready_becomes(keeper);
+    cr_assert_eq(lateness_held_up_main(getpid()), 0);
+    cr_assert_eq(kill(-keeper, SIGKILL), 0); /* and what it has started */
+    cr_assert_eq(waitpid(keeper, NULL, 0), keeper);
 }
 
 /* It waits for a program that waits for another: a shell in a shell. */
