@@ -2,6 +2,7 @@
 #include "checker/gap.h"
 
 #include "base/assert.h"
+#include "checker/verdict.h"
 
 void gap_init(struct gap *gap)
 {
@@ -97,7 +98,7 @@ void gap_refuses(struct gap *gap, const struct ledger *ledger, const struct hist
     if (event->type == HISTORY_INVOKE && !gap->refusing) {
         gap->refusing = gap_is_free(gap, ledger, event->resource);
         gap->refusals = 0;
-        gap->quick = 0;
+        gap->at_once = 0;
         gap->refused = event->process;
         gap->refused_ns = event->time_ns;
         gap->refused_index = event->index;
@@ -105,17 +106,17 @@ void gap_refuses(struct gap *gap, const struct ledger *ledger, const struct hist
     if (event->type == HISTORY_FAIL || event->type == HISTORY_INFO) {
         const struct ledger_process *process = ledger_process(ledger, event->process);
         bool counts = process != NULL && process->given_up_ns == TIME_NEVER;
-        bool quick =
-            counts && event->time_ns - process->open_ns <= ledger->ttl_ns / GAP_QUICK_PARTS;
+        bool at_once =
+            counts && event->time_ns - process->open_ns <= ledger->ttl_ns / CHECK_AT_ONCE_PARTS;
         gap->refusals += counts ? 1 : 0;
-        gap->quick += quick ? 1 : 0;
+        gap->at_once += at_once ? 1 : 0;
         gap->refusing = gap->refusing && gap->taken_ns <= ledger->now_ns;
     }
 }
 
 bool gap_refuses_at_once(const struct gap *gap)
 {
-    return gap->quick >= GAP_REFUSALS;
+    return gap->at_once >= GAP_REFUSALS;
 }
 
 int64_t gap_refused_ns(const struct gap *gap, int64_t now_ns)

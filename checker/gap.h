@@ -18,9 +18,6 @@
  * has no other way. */
 enum { GAP_REFUSALS = 10 };
 
-/* What was refused within a fiftieth of a ttl was not waited for, whoever stood still. */
-enum { GAP_QUICK_PARTS = 50 };
-
 struct gap {
     uint32_t asking;     /* acquires under way by healthy clients */
     bool split;          /* several ask, and stand in each other's way */
@@ -36,7 +33,7 @@ struct gap {
     uint64_t index;      /* of the first ask in vain */
 
     uint32_t refusals; /* since the ask below, while there was no key of it, and none was set */
-    uint32_t quick;    /* of these, such as came at once */
+    uint32_t at_once;  /* of these, such as came so (CHECK_AT_ONCE_PARTS) */
     bool refusing;     /* that counts */
     int32_t refused;   /* who asked there */
     int64_t refused_ns;

@@ -162,6 +162,10 @@ static inline struct check_rest rest_of_wait(const struct ledger *ledger, int64_
                                .adds_up = true};
 }
 
+/* What is answered within such a part of a ttl was no node waited for in vain, whoever stood still.
+ */
+enum { CHECK_AT_ONCE_PARTS = 50 };
+
 /* So much of a ttl, as a part of it, a deletion may take that had to wait for something. */
 enum { CHECK_DELETION_PARTS = 4 };
 

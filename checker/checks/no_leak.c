@@ -28,7 +28,7 @@ enum leak_reason {
  */
 struct no_leak {
     struct check_result result;
-    int64_t resend_ns; /* of a lock that was held to it; else 0 */
+    int64_t resend_ns; /* of a lock that is held to it; else 0 */
     struct undeleted undeleted;
 };
 

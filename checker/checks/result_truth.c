@@ -26,9 +26,8 @@ enum truth_reason {
 
 /* Of what an extension's answer is held against, as parts of a ttl. */
 enum {
-    TRUTH_OFF_PARTS = 100,  /* a key that is to go by so much sooner lasts for a whole ttl */
-    TRUTH_QUICK_PARTS = 50, /* no node was waited for in vain if it was answered so soon */
-    TRUTH_STAY_PARTS = 2,   /* a lease that runs on for so long could be extended */
+    TRUTH_OFF_PARTS = 100, /* a key that is to go by so much sooner lasts for a whole ttl */
+    TRUTH_STAY_PARTS = 2,  /* a lease that runs on for so long could be extended */
 };
 
 struct result_truth {
@@ -71,6 +70,7 @@ static void truth_violated(struct result_truth *truth, const struct ledger *ledg
     check_fail(&truth->result, ledger, finding);
 }
 
+/* It is the library's, and rests on no time. */
 static void truth_library(struct result_truth *truth, const struct ledger *ledger,
                           const struct ledger_claim *claim, enum truth_reason reason,
                           int64_t number)
@@ -184,7 +184,7 @@ static void truth_not_extended(struct result_truth *truth, const struct ledger *
     int64_t enough_ns = ledger->ttl_ns / TRUTH_STAY_PARTS;
     if (shared || claim->over != OVER_NOT || ledger_declares(ledger, DECLARES_REENTRANT) ||
         claim->asked_ns != claim->acquire_ns ||
-        ledger->now_ns - process->open_ns >= ledger->ttl_ns / TRUTH_QUICK_PARTS ||
+        ledger->now_ns - process->open_ns >= ledger->ttl_ns / CHECK_AT_ONCE_PARTS ||
         stay_ns < enough_ns || ledger_lease_end_ns(claim) - ledger->now_ns < enough_ns) {
         return;
     }
@@ -282,13 +282,13 @@ static void truth_operation(struct result_truth *truth, const struct ledger *led
     if (!grants && !releases && !extends) {
         return;
     }
+    truth->tells |= releases && event->type != HISTORY_INFO;
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
     if (claim == NULL || !ledger_watched(ledger, claim)) {
         return;
     }
     uint8_t nesting = ledger_nesting(ledger, event->process);
     truth->result.judged++;
-    truth->tells |= releases && event->type != HISTORY_INFO;
     if (releases && nesting != NESTING_NONE) {
         if (nesting == NESTING_INNER) {
             truth_inner(truth, ledger, claim);

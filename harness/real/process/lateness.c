@@ -161,31 +161,30 @@ int64_t lateness_waited(pid_t pid)
 
 enum { CHILDREN_BYTES = 4096, CHILDREN_DEPTH = 8 };
 
-struct ready {
-    pid_t found;
+struct held_up {
+    pid_t found; /* 0: nobody yet */
     int depth;
 };
 
-static void look_for_ready(pid_t thread, void *data)
+/* Among what this thread has started, and what that has. */
+static void look_for_held_up(pid_t thread, void *data)
 {
-    struct ready *ready = data;
+    struct held_up *held_up = data;
     char line[CHILDREN_BYTES];
     (void)proc_read_thread(thread, "children", line, sizeof line);
     char *rest = line;
-    ready->depth++;
-    while (ready->found == 0 && ready->depth <= CHILDREN_DEPTH) {
-        pid_t child = (pid_t)strtol(rest, &rest, 10);
-        char state = child > 0 ? proc_state(child) : 0;
-        if (child <= 0) {
-            break;
-        }
+    pid_t child = (pid_t)strtol(rest, &rest, 10);
+    held_up->depth++;
+    while (child > 0 && held_up->found == 0 && held_up->depth <= CHILDREN_DEPTH) {
+        char state = proc_state(child);
         if (state == 'R' || state == 'D') {
-            ready->found = child;
+            held_up->found = child;
         } else {
-            (void)proc_threads(child, look_for_ready, ready);
+            (void)proc_threads(child, look_for_held_up, held_up);
         }
+        child = (pid_t)strtol(rest, &rest, 10);
     }
-    ready->depth--;
+    held_up->depth--;
 }
 
 pid_t lateness_held_up_main(pid_t pid)
@@ -195,9 +194,9 @@ pid_t lateness_held_up_main(pid_t pid)
 
 pid_t lateness_held_up(pid_t pid)
 {
-    struct ready ready = {lateness_held_up_main(pid), 0};
-    (void)proc_threads(pid, look_for_ready, &ready);
-    return ready.found;
+    struct held_up held_up = {lateness_held_up_main(pid), 0};
+    (void)proc_threads(pid, look_for_held_up, &held_up);
+    return held_up.found;
 }
 
 static void add_sight(pid_t thread, void *data)

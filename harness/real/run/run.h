@@ -73,8 +73,8 @@ struct run_waiter {
     pid_t pid;
     int64_t waited_ns; /* in all; -1: unknown */
     int64_t looked_ns;
-    pid_t held_up;  /* of an adapter: it, or a child, was kept from running then; 0: none */
-    int64_t ran_ns; /* by that one */
+    pid_t held_up;  /* who was kept from running then: it, or what it has started; 0: nobody */
+    int64_t ran_ns; /* by that one, until then */
 };
 
 struct run_late {

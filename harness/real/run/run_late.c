@@ -36,11 +36,11 @@ void run_late_node(struct run *run, int32_t node, int64_t start_ns)
 /* Whoever waits for what it has started waits for a processor with it: for how long since somebody
  * was seen that was held up. Who is gone by now ran at the end of that, for how long is not told.
  */
-static int64_t run_late_held_up(struct run_waiter *waiter, pid_t pid, int64_t now_ns, bool main)
+static int64_t run_late_held_up(struct run_waiter *waiter, pid_t pid, int64_t now_ns, bool alone)
 {
     int64_t ran_ns = waiter->held_up != 0 ? lateness_ran(waiter->held_up) - waiter->ran_ns : 0;
     int64_t gap_ns = waiter->held_up != 0 ? now_ns - waiter->looked_ns : 0;
-    waiter->held_up = main ? lateness_held_up_main(pid) : lateness_held_up(pid);
+    waiter->held_up = alone ? lateness_held_up_main(pid) : lateness_held_up(pid);
     waiter->ran_ns = waiter->held_up != 0 ? lateness_ran(waiter->held_up) : 0;
     return gap_ns - (ran_ns > 0 ? ran_ns : 0);
 }

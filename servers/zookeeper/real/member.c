@@ -52,15 +52,17 @@ struct result zookeeper_version(struct server_process *process, struct text *nam
 {
     static const char said[] = "version: ";
     char answer[ZOOKEEPER_ANSWER_BYTES];
+    const char *version = NULL;
     int64_t until_ns = monotonic_ns() + SERVES_S * NS_PER_S;
-    zookeeper_ask(process, "srvr", answer);
-    while (strstr(answer, said) == NULL && monotonic_ns() < until_ns) {
-        (void)usleep(SERVES_PAUSE_US);
+    while (version == NULL && monotonic_ns() < until_ns) {
         zookeeper_ask(process, "srvr", answer);
+        version = strstr(answer, said);
+        if (version == NULL) {
+            (void)usleep(SERVES_PAUSE_US);
+        }
     }
-    const char *version = strstr(answer, said);
     if (version == NULL) {
-        text_add(why, "node %u does not say its version, but: %.*s", process->index + 1,
+        text_add(why, "node %u does not say its version, but \"%.*s\"", process->index + 1,
                  (int)strcspn(answer, "\n"), answer);
         return result_error(ERROR_ENVIRONMENT);
     }
