@@ -14,6 +14,10 @@
 
 enum { POOL_JOBS_MAX = 256, KEEP_LAST_MAX = 100000, POOL_TRIES = 3, POOL_TRIES_MAX = 100 };
 
+/* Runs at the same time and core, where nobody says how many: in the real world most of one is
+ * spent with waiting, and an adapter may be a Java machine. */
+enum { POOL_REAL_JOBS = 12, POOL_LIBRARY_JOBS = 3 };
+
 struct pool_order {
     const struct scenario_list *scenarios;
     bool sim;

@@ -26,9 +26,6 @@ enum { RUN_ARENA_BYTES = 512 << 20 };
 #define RUN_RUNS_MAX  UINT64_C(1000000000000000)
 #define RUN_SHARE_MAX UINT64_C(100000000)
 
-/* Runs at the same time and core, of the corpus for libraries. */
-#define RUN_LIBRARY_JOBS 3
-
 /* With a budget, where nobody says how many. */
 #define RUN_BUDGET_SEEDS UINT64_C(1000000)
 
@@ -182,9 +179,16 @@ static void run_library(struct run_options *options)
     }
     options->library = true;
     options->paths.list[options->paths.count++] = folder;
-    if (!options->jobs_given) {
-        options->order.jobs *= RUN_LIBRARY_JOBS;
+}
+
+/* Whoever says nothing of them: the simulator computes, a run of the real world mostly waits. */
+static void run_choose_jobs(const struct run_options *options, struct pool_order *order)
+{
+    if (options->jobs_given || order->cluster != NULL || !order->real) {
+        return;
     }
+    order->jobs *= order->adapter != NULL ? POOL_LIBRARY_JOBS : POOL_REAL_JOBS;
+    order->jobs = order->jobs < POOL_JOBS_MAX ? order->jobs : POOL_JOBS_MAX;
 }
 
 static bool run_is_single(const struct pool_order *order)
@@ -243,6 +247,7 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
     static struct run_lock lock;
     TRY(run_check_options(options, why));
     run_library(options);
+    run_choose_jobs(options, &options->order);
     TRY(scenarios_load(options->paths.list, options->paths.count, arena, &scenarios, why));
     TRY(run_check_fits(&options->order, &scenarios, why));
     if (options->filter != NULL) {

@@ -56,7 +56,10 @@ static const struct argp_option run_option_table[] = {
     {"seed", 's', "N", 0, "seed of every draw: a number or a git commit hash (default 1)", 0},
     {"seeds", KEY_SEEDS, "A..B", 0, "one run for each seed from A to B", 0},
     {"repeat", KEY_REPEAT, "N", 0, "run everything N times with the same seed", 0},
-    {"jobs", 'j', "N", 0, "runs at the same time (default: the number of cores)", 0},
+    {"jobs", 'j', "N", 0,
+     "runs at the same time (default: the number of cores; 12 times as many where there are real "
+     "runs, 3 times with an adapter)",
+     0},
     {"adapter", 'a', "CMD", 0, "test the library behind this adapter, in the real world", 0},
     {"cluster", KEY_CLUSTER, "FILE", 0,
      "use the nodes that this file names, under agents (`picklock node`) or bare (default "

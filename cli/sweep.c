@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SWEEP_ARENA_BYTES = 512 << 20, SWEEP_TEXT_BYTES = 4096, SWEEP_JOBS = 3 };
+enum { SWEEP_ARENA_BYTES = 512 << 20, SWEEP_TEXT_BYTES = 4096 };
 
 struct sweep {
     struct pool_order order;
@@ -344,7 +344,7 @@ int command_sweep(int argc, char **argv)
     sweep.order = (struct pool_order){
         .runs = {.worlds = 1, .seed_first = 1, .seeds = 1, .repeat = 1, .shard = 1, .shards = 1},
         .begun_ns = monotonic_ns(),
-        .jobs = cores > 0 && cores < POOL_JOBS_MAX / SWEEP_JOBS ? (uint32_t)cores : 2,
+        .jobs = cores > 0 && cores < POOL_JOBS_MAX / POOL_LIBRARY_JOBS ? (uint32_t)cores : 2,
         .time_scale_ppm = 1000000,
         .keep = KEEP_ON_FAILURE,
         .keep_last = 1,
@@ -353,7 +353,7 @@ int command_sweep(int argc, char **argv)
     };
     command_parse(&sweep_argp, argc, argv, &sweep);
     if (!sweep.jobs_given && sweep.algorithm == NULL) {
-        sweep.order.jobs *= SWEEP_JOBS;
+        sweep.order.jobs *= POOL_LIBRARY_JOBS;
     }
     char memory[2 * WHY_BYTES];
     struct text why = text_over(memory, sizeof memory);

@@ -20,10 +20,7 @@ if [ "${#scenarios[@]}" -eq 0 ]; then
     scenarios=("$here/../scenarios")
     [ -d "${scenarios[0]}" ] || scenarios=() # installed: picklock finds its own
 fi
-# Runs of the real world mostly wait: more of them at once than there are processors, and no more than --jobs takes.
-jobs=$((8 * $(getconf _NPROCESSORS_ONLN)))
-[ "$jobs" -le 256 ] || jobs=256
-options=(--out "$out" --results "$out/results.jsonl" --junit "$out/junit.xml" --jobs "$jobs" --quiet)
+options=(--out "$out" --results "$out/results.jsonl" --junit "$out/junit.xml" --quiet)
 [ -z "${PICKLOCK_SEED:-}" ] || options+=(--seed "$PICKLOCK_SEED")
 [ -z "${PICKLOCK_BUDGET:-}" ] || options+=(--budget "$PICKLOCK_BUDGET")
 [ -z "${PICKLOCK_BASELINE:-}" ] || options+=(--baseline "$PICKLOCK_BASELINE")

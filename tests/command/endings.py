@@ -86,6 +86,18 @@ class Endings(Command):
         self.assertEqual(leftovers(str(self.folder)), [])
         self.assertFalse((self.folder / "picklock-out" / ".running").exists())
 
+    def test_real_runs_that_wait_are_more_at_once_than_cores(self):
+        cores = os.sysconf("SC_NPROCESSORS_ONLN")
+        process = self.start("--repeat", str(cores + 1), "--quiet")
+
+        def runs():
+            with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+                return len(file.read().split())
+        self.assertTrue(wait_for(lambda: runs() == cores + 1), runs())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=20), 130)
+        self.assertEqual(leftovers(str(self.folder)), [])
+
     def test_ctrl_c_in_its_first_moments_leaves_nothing(self):
         for processes in (2, 3, 4, 5) * 3:
             process = self.start(processes=processes)
