@@ -76,14 +76,15 @@ static void deadlock_violated(struct deadlock_freedom *deadlock, const struct le
     check_fail(&deadlock->result, ledger, &finding);
 }
 
-/* Until when what delays held back may still come. */
+/* Until when what delays held back may still come; TIME_NEVER while a fault goes on. */
 static int64_t comes_until_ns(const struct ledger *ledger)
 {
     int64_t late_ns = 0;
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        bool ended = fault->state != FAULT_WAITING && fault->end_ns != TIME_NEVER;
-        late_ns = ended && fault->end_ns > late_ns ? fault->end_ns : late_ns;
+        bool lasts = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_LASTS;
+        bool counts = fault->state != FAULT_WAITING && (lasts || fault->end_ns != TIME_NEVER);
+        late_ns = counts && fault->end_ns > late_ns ? fault->end_ns : late_ns;
     }
     return late_ns;
 }
@@ -97,7 +98,8 @@ static void deadlock_came(struct deadlock_wait *wait, const struct ledger *ledge
     }
 }
 
-/* What came last may have been a place in a queue, of which no node tells. */
+/* What came last may have been a place in a queue, of which no node tells; and a fault that goes on
+ * behind the heal may be what stands in the way. */
 static void deadlock_settle(struct deadlock_wait *wait, const struct ledger *ledger)
 {
     int64_t come_ns = comes_until_ns(ledger);

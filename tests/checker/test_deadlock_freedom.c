@@ -98,3 +98,22 @@ Test(deadlock_freedom, what_a_delay_held_back_is_waited_for)
     assert_verdict(judge_lines("deadlock_freedom", QUEUED(3000)), VERDICT_PASS);
     assert_verdict(judge_lines("deadlock_freedom", QUEUED(3001)), VERDICT_FAIL);
 }
+
+/* Where a tool tells of a heal while a fault goes on, nothing is healed yet. */
+Test(deadlock_freedom, fault_that_goes_on_behind_the_heal_is_waited_for)
+{
+#define CUT(ms, f)    FAULT_LINE(ms, 1, "partition", f) ",'nodes':[1,3]}\n"
+#define GOES_ON(rest) HEADER CUT(1, "start") HEALED_AT(1000) AUDIT(1001) rest RUN_ENDS(9000)
+    assert_verdict(judge_lines("deadlock_freedom", GOES_ON(AUDIT_GRANTED(5000) CUT(5001, "end"))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("deadlock_freedom", GOES_ON(CUT(3500, "end") AUDIT_GRANTED(5000))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("deadlock_freedom", GOES_ON(CUT(3500, "end") AUDIT_GRANTED(5001))),
+                   VERDICT_FAIL);
+    assert_verdict(judge_lines("deadlock_freedom", GOES_ON("")), VERDICT_UNKNOWN);
+    /* One that has no end is over when it has struck. */
+#define JUMPED HEADER FAULT_LINE(1, 1, "clock_jump", "start") ",'node':1,'numbers':[1,0]}\n"
+    assert_verdict(judge_lines("deadlock_freedom", JUMPED HEALED_AT(1000) AUDIT(1001)
+                                                       AUDIT_GRANTED(5000) RUN_ENDS(9000)),
+                   VERDICT_FAIL);
+}

@@ -4,14 +4,19 @@
 
 #include "tests/judge/plain_keys.h"
 
-/* Until when what delays of the run held back may come, by the faults that ended up to `last`. */
+/* Until when a fault that had begun by event `last` goes on, and what delays of the run held back
+ * may come; INT64_MAX where one that lasts has no end. */
 static inline int64_t plain_comes_until(const struct plain_history *h, size_t last)
 {
     int64_t until_ns = 0;
     for (size_t i = 0; i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        if (!plain_begins(e)) {
+            continue;
+        }
+        bool lasts = fault_trait_of((enum fault_kind)e->fault_kind)->life == FAULT_LASTS;
         int64_t end_ns = plain_fault_over_ns(h, i);
-        if (h->events[i].kind == HISTORY_FAULT && h->events[i].f == HISTORY_FAULT_START &&
-            end_ns != INT64_MAX && end_ns > until_ns) {
+        if ((lasts || end_ns != INT64_MAX) && end_ns > until_ns) {
             until_ns = end_ns;
         }
     }
@@ -20,7 +25,8 @@ static inline int64_t plain_comes_until(const struct plain_history *h, size_t la
 
 /* "From the first ask behind the heal, or from the heal where an older ask is granted before there
  * is one, to the first grant to anybody": longer than ttl + bound. "What comes last may be a place
- * in a queue: the wait begins then at the earliest." */
+ * in a queue: the wait begins then at the earliest, and where a fault goes on behind the heal, when
+ * it is over." */
 static inline enum plain plain_deadlock_of(const struct plain_history *h, size_t heal,
                                            uint32_t resource)
 {
