@@ -57,11 +57,13 @@ static inline bool plain_strikes_all(const struct history_event *e)
 }
 
 /* A client is healthy behind event `now` that no fault of its own touches, and that faults of nodes
- * and of its links leave a majority. */
+ * and of its links leave a majority; of a service whose nodes are one store "a client must reach
+ * all that are", so that any fault of its links is its own. */
 static inline bool plain_healthy(const struct plain_history *h,
                                  const struct plain_stretches *faults, int32_t client, size_t now)
 {
     uint64_t touched = 0;
+    bool service = history_stores(h->header) < h->header->node_count;
     for (size_t i = 0; i < faults->count; i++) {
         const struct history_event *e = &h->events[faults->list[i].from];
         if (now < faults->list[i].from || faults->list[i].to <= now) {
@@ -69,7 +71,7 @@ static inline bool plain_healthy(const struct plain_history *h,
         }
         bool link = fault_is((enum fault_kind)e->fault_kind, FAULT_ON_LINK);
         bool its = history_fault_names_client(e, client);
-        if (plain_strikes_all(e) || (its && !link)) {
+        if (plain_strikes_all(e) || (its && (!link || service))) {
             return false;
         }
         for (int32_t node = 0; node < h->header->node_count; node++) {
@@ -291,7 +293,8 @@ static inline int64_t plain_vain_ns(const struct plain_history *h,
     return vain_ns;
 }
 
-/* A grant, or a fault that begins or ends, starts the count anew; so does the end of the run. */
+/* "A grant, a client that is killed, of a service whose nodes are one store, and every fault that
+ * begins or ends start the count anew; so is the end of the run." */
 static inline bool plain_in_vain(const struct plain_history *h, const struct plain_around *around,
                                  uint32_t resource)
 {
@@ -300,7 +303,9 @@ static inline bool plain_in_vain(const struct plain_history *h, const struct pla
         const struct history_event *e = &h->events[i];
         bool granted = plain_granted(e) && e->resource == resource;
         bool fault = e->kind == HISTORY_FAULT && e->f != HISTORY_FAULT_EFFECT;
-        if (granted || fault || i + 1 == h->count) {
+        bool queued = e->kind == HISTORY_CLIENT && e->f == HISTORY_CLIENT_KILLED &&
+                      history_stores(h->header) < h->header->node_count;
+        if (granted || fault || queued || i + 1 == h->count) {
             if (plain_vain_ns(h, around, resource, from, i) >
                 h->header->ttl_ns + h->header->bound_ns) {
                 return true;

@@ -160,15 +160,16 @@ static inline int plain_holding(const struct plain_history *h, size_t last, size
     return holding;
 }
 
-/* `validity`: "a grant or an extension whose promised end had passed when it returned; either
- * without a majority of its keys; a majority that broke while the lease ran." */
+/* `validity`: "a majority that broke while the lease ran": it was there when an event of that time
+ * came, and is not behind it. One that was gone before the lease was renewed did not break then. */
 static inline bool plain_broke(const struct plain_history *h, const struct plain_span *lease)
 {
     int majority = plain_majority(h);
-    for (size_t i = lease->grant; i < h->count; i++) {
+    for (size_t i = lease->grant + 1; i < h->count; i++) {
         bool inside =
             h->events[i].time_ns >= lease->begin_ns && h->events[i].time_ns < lease->end_ns;
-        if (inside && plain_holding(h, i, lease->grant) < majority) {
+        if (inside && plain_holding(h, i, lease->grant) < majority &&
+            plain_holding(h, i - 1, lease->grant) >= majority) {
             return true;
         }
     }
