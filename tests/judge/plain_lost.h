@@ -126,7 +126,8 @@ static inline bool plain_out_untold(const struct plain_history *h, size_t grant)
 
 /* ---- renewed when it was lost ---------------------------------------------------------------- */
 
-/* Had the client asked for anything between two events, or had a fault stopped it? */
+/* Had the client asked for anything between two events, or had a fault stopped it or set its clock?
+ */
 static inline bool plain_asked_or_stopped(const struct plain_history *h, size_t notice, size_t last)
 {
     const struct history_event *n = &h->events[notice];
@@ -134,10 +135,12 @@ static inline bool plain_asked_or_stopped(const struct plain_history *h, size_t 
         const struct history_event *e = &h->events[i];
         bool asks = i > notice && e->kind == HISTORY_OP && e->type == HISTORY_INVOKE &&
                     e->process == n->process;
-        bool stops =
-            plain_begins(e) && (e->fault_kind == FAULT_PAUSE || e->fault_kind == FAULT_SLOW) &&
-            history_fault_names_client(e, n->process) && plain_fault_end_ns(h, i) >= n->time_ns;
-        if (asks || stops) {
+        bool clock = e->fault_kind == FAULT_CLOCK_JUMP || e->fault_kind == FAULT_CLOCK_RATE;
+        bool stops = e->fault_kind == FAULT_PAUSE || e->fault_kind == FAULT_SLOW;
+        bool struck = plain_begins(e) && (clock || stops) &&
+                      history_fault_names_client(e, n->process) &&
+                      plain_fault_end_ns(h, i) >= n->time_ns;
+        if (asks || struck) {
             return true;
         }
     }
@@ -146,7 +149,7 @@ static inline bool plain_asked_or_stopped(const struct plain_history *h, size_t 
 
 /* "A key was given more time by a command that was sent later than renew_every, or half a ttl if
  * that is more, behind the notice that it is lost; its client had asked for nothing since, and no
- * fault stopped it." */
+ * fault stopped it or set its clock." */
 static inline bool plain_renewed_when_lost(const struct plain_history *h, size_t notice)
 {
     const struct history_event *n = &h->events[notice];
