@@ -95,7 +95,7 @@ $(BUILD)/include/page_bytes.h: tools/bytes.sh $(PAGE_FILES)
 $(BUILD)/checker/report/page_files.o: $(BUILD)/include/page_bytes.h
 
 # `picklock explain` and `picklock list` tell from these.
-$(BUILD)/cli/pages.o: $(patsubst %,docs/%.md,CHECKS FAULTS SCENARIO ALGORITHMS ADAPTERS)
+$(BUILD)/cli/pages.o: $(patsubst %,docs/%.md,CHECKS FAULTS SCENARIO ALGORITHMS ADAPTERS HISTORY)
 
 # Headers that a build does without, by what asks for them: when one comes or goes, that is built again.
 OPTIONAL_USERS := $(shell grep -rl __has_include $(ROOMS) --include=*.c)

@@ -28,7 +28,8 @@ static error_t explain_option(int key, char *arg, struct argp_state *state)
         options_refuse(
             state,
             "what? A check, a fault, a lock, a probe point, a key of scenario "
-            "files, a word of adapters, or an exit code: `picklock list checks`, `list faults`");
+            "files, a word of adapters or of histories, or an exit code: `picklock list checks`, "
+            "`list faults`");
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -39,8 +40,8 @@ const struct argp explain_argp = {
     explain_option,
     "WORD",
     "Say what a check asks and whom it blames, what a fault does in each world, what a lock, a "
-    "probe point, a key of scenario files or a word of the adapter protocol is, or what an exit "
-    "code means.",
+    "probe point, a key of scenario files or a word of the adapter protocol or of histories is, or "
+    "what an exit code means.",
     NULL,
     NULL,
     NULL};
@@ -108,7 +109,7 @@ int command_explain(int argc, char **argv)
     fprintf(stderr, "picklock explain: \"");
     foreign_print_line(stderr, name);
     fprintf(stderr, "\" is no check, fault, lock, probe point, key of scenario files, word of "
-                    "adapters or exit code");
+                    "adapters or histories, or exit code");
     if (best != NULL) {
         fprintf(stderr, "; did you mean \"%s\"?\n", best);
     } else {

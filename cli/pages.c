@@ -17,11 +17,12 @@ PAGE(pages_faults, "docs/FAULTS.md");
 PAGE(pages_scenario, "docs/SCENARIO.md");
 PAGE(pages_algorithms, "docs/ALGORITHMS.md");
 PAGE(pages_adapters, "docs/ADAPTERS.md");
+PAGE(pages_history, "docs/HISTORY.md");
 
 static const char *const pages[PAGES_COUNT] = {
     [PAGES_CHECKS] = pages_checks,     [PAGES_FAULTS] = pages_faults,
     [PAGES_SCENARIO] = pages_scenario, [PAGES_ALGORITHMS] = pages_algorithms,
-    [PAGES_ADAPTERS] = pages_adapters,
+    [PAGES_ADAPTERS] = pages_adapters, [PAGES_HISTORY] = pages_history,
 };
 
 /* A line of Markdown for a terminal: a row of a table in columns, no marks of emphasis. */
@@ -171,7 +172,7 @@ bool pages_print_rows(enum pages page, const char *name)
         struct cell heads[CELLS_MAX];
         size_t head_count = cells_of(walk.head, heads);
         print_words(walk.cells[0].words, walk.cells[0].bytes);
-        putchar('\n');
+        printf("%s\n", page == PAGES_HISTORY ? " (in a history)" : "");
         for (size_t i = 1; i < walk.count && i < head_count; i++) {
             printf("  ");
             print_words(heads[i].words, heads[i].bytes);

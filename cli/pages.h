@@ -18,6 +18,7 @@ enum pages {
     PAGES_SCENARIO,
     PAGES_ALGORITHMS,
     PAGES_ADAPTERS,
+    PAGES_HISTORY,
     PAGES_COUNT
 };
 

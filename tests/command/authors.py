@@ -70,6 +70,14 @@ class Explain(Command):
         self.assertIn("says that: an acquire waits for its turn", self.picklock("explain", "wait").stdout)
         self.refused(self.picklock("explain", "reentrent"), 4, 'did you mean "reentrant"?')
 
+    def test_every_word_of_a_header_is_explained(self):
+        page = (ROOT / "docs" / "HISTORY.md").read_text()
+        head = page[page.index("| `world` |"):page.index("## Events")]
+        words = re.findall(r"^\| `(\w+)` \|", head, re.M)
+        self.assertGreater(len(words), 35)
+        for word in words:
+            self.assertIn(f"{word} (in a history)\n", self.picklock("explain", word).stdout)
+
     def test_what_is_none_is_corrected(self):
         self.refused(self.picklock("explain", "exlusion"), 4, 'did you mean "exclusion"?')
         self.refused(self.picklock("explain", "7"), 4, "picklock list")
