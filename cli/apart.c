@@ -13,7 +13,7 @@ enum { SEEDS_LOOKED_AT = 1000 };
 bool apart_needed(const struct scenario_list *scenarios)
 {
     for (size_t i = 0; i < scenarios->count; i++) {
-        if (scenarios->list[i].needs != 0) {
+        if (scenarios->list[i].needs != 0 || scenarios->list[i].lacks != 0) {
             return true;
         }
     }

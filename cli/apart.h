@@ -40,7 +40,7 @@ MUST_USE struct result apart_absent(const struct scenario_list *scenarios,
 /* One as a line of JSON. */
 void apart_print(const struct apart *apart, struct text *line);
 
-/* Whether any of them needs something of its lock. */
+/* Whether any of them says what its lock must have, or lack. */
 bool apart_needed(const struct scenario_list *scenarios);
 
 #endif

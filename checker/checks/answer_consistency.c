@@ -269,7 +269,8 @@ static void answer_acquire(struct answer_consistency *answers, const struct ledg
     bool reentrant = ledger_declares(ledger, DECLARES_REENTRANT);
     bool same = held != NULL && held->granted_index == event->index;
     int64_t asked_ns = same ? process->held_asked_ns : held != NULL ? held->acquire_ns : 0;
-    bool sound = held != NULL && !ledger_any_fault(ledger, asked_ns);
+    bool sound =
+        held != NULL && !ledger_any_fault(ledger, asked_ns) && !ledger_ran_out(ledger, held);
     if (event->type == HISTORY_FAIL) {
         if (sound && reentrant) {
             answer_violated(answers, ledger, held, REFUSED_ITS_HOLDER);

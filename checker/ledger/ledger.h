@@ -333,6 +333,10 @@ static inline bool ledger_declares(const struct ledger *ledger, enum history_dec
 /* Whether the nodes tell what stands behind a grant: its keys, or that it has none. */
 bool ledger_watched(const struct ledger *ledger, const struct ledger_claim *claim);
 
+/* Whether so many of its keys ran out, as the nodes told, that no majority of them was left; those
+ * that were set anew for its value behind that count as gone. */
+bool ledger_ran_out(const struct ledger *ledger, const struct ledger_claim *claim);
+
 /* The claim that a key was set for, if it is still known; else NULL. */
 const struct ledger_claim *ledger_key_claim(const struct ledger *ledger,
                                             const struct ledger_key *key);

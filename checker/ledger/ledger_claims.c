@@ -94,6 +94,17 @@ bool ledger_watched(const struct ledger *ledger, const struct ledger_claim *clai
             ledger_resource_at(ledger, claim->resource)->keys_seen);
 }
 
+bool ledger_ran_out(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    const struct ledger_end *ends = ledger_ends(claim);
+    uint64_t gone = (claim->set & ~claim->present) | claim->remade;
+    int32_t left = ledger_bits(claim->set);
+    for (int32_t node = 0; node < ledger->node_count; node++) {
+        left -= (gone >> node & 1) != 0 && ends[node].f == HISTORY_KEY_EXPIRED ? 1 : 0;
+    }
+    return claim->set != 0 && left < ledger->quorum;
+}
+
 const struct ledger_claim *ledger_grant(const struct ledger *ledger, int32_t process,
                                         uint32_t resource)
 {

@@ -478,6 +478,15 @@ def deadlines_and_cancels_are_told(picklock):
     return check("deadlines and cancels are told, and kept", holds, (code, told, errors))
 
 
+def what_must_lack_something_is_asked(picklock):
+    """A file that names nothing that its lock needs, but something that it must lack: by name, too."""
+    adapter = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'patient.py')}"
+    path = os.path.join(TOP, "scenarios", "library", "one-again-refused.yaml")
+    done = subprocess.run([picklock, "run", path, "--keep", "never", "--adapter", adapter], capture_output=True, text=True, timeout=300)
+    holds = done.returncode == 2 and "does not apply: it declares wait" in done.stdout
+    return check("a file is not run on a lock that has what it must lack", holds, (done.returncode, done.stdout, done.stderr))
+
+
 def who_sleeps_on_is_told(picklock):
     """A waiter that nothing wakes, and that looks again only long after the lock came free."""
     adapter, found, holds = f"python3 {os.path.join(TOP, 'tests', 'adapters', 'patient.py')}", [], True
@@ -498,6 +507,7 @@ def main():
         what_such_a_lock_passes_is_told(picklock),
         a_library_for_one_node_is_known(picklock),
         deadlines_and_cancels_are_told(picklock),
+        what_must_lack_something_is_asked(picklock),
         who_sleeps_on_is_told(picklock),
         bad_is_an_error(picklock, "twice", ["not open: 1 was answered before"]),
         bad_is_an_error(picklock, "other-for-each", ["what another client's does not"]),

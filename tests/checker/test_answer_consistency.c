@@ -36,6 +36,29 @@ Test(answer_consistency, holder_that_is_granted_it_again_contradicts_a_lock_that
                    VERDICT_PASS);
 }
 
+/* Of a lock that waits and promises nothing: its own keys end within a ttl of the answer. */
+Test(answer_consistency, holder_whose_keys_have_run_out_may_be_granted_it_again_or_refused)
+{
+#define AGAIN_WHEN_GONE(words, f, cause, answer)                                                   \
+    DECLARES(words)                                                                                \
+    ASK(1, 1)                                                                                      \
+    SET3(2, 1, "a", 1002)                                                                          \
+    GRANT_OPEN(5, 1, "a")                                                                          \
+    ASK(10, 1)                                                                                     \
+    ENDED(1002, 1, f, "a", cause)                                                                  \
+    ENDED(1002, 2, f, "a", cause) SET(1003, 1, 1, "b", 2003) SET(1003, 2, 1, "b", 2003) answer
+    assert_verdict(judge_lines("answer_consistency", AGAIN_WHEN_GONE("'wait'", "expired", "ttl",
+                                                                     GRANT_OPEN(1004, 1, "b"))),
+                   VERDICT_PASS);
+    assert_verdict(judge_lines("answer_consistency",
+                               AGAIN_WHEN_GONE("'reentrant'", "expired", "ttl", REFUSE(1004, 1))),
+                   VERDICT_PASS);
+    /* It took them away by itself. */
+    assert_fails(judge_lines("answer_consistency", AGAIN_WHEN_GONE("'wait'", "deleted", "released",
+                                                                   GRANT_OPEN(1004, 1, "b"))),
+                 BLAME_LIBRARY, ASSUMPTION_NONE);
+}
+
 Test(answer_consistency, refusal_that_a_fault_explains_contradicts_nothing)
 {
     assert_verdict(judge_lines("answer_consistency",
