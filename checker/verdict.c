@@ -250,13 +250,12 @@ struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim 
     return blame_keys_at(ledger, claim, ledger->last_index);
 }
 
-/* Whose keys were whose is not known, but the second thread of a program was let in within a ttl of
- * the first one's asking: whatever the lock had set was to be there. */
-static bool threads_met(const struct ledger *ledger, const struct ledger_claim *first,
-                        const struct ledger_claim *second)
+/* Whose keys were whose is not known, but the second was let in within a ttl of the first one's
+ * asking: whatever the lock had set was to be there. Only runs of our own tell of every fault. */
+static bool met_within_a_ttl(const struct ledger *ledger, const struct ledger_claim *first,
+                             const struct ledger_claim *second)
 {
-    return ledger->threads > 1 &&
-           first->process / ledger->threads == second->process / ledger->threads &&
+    return (ledger->declared || ledger->threads > 1) &&
            second->granted_ns - first->asked_ns < ledger->ttl_ns && ledger_leases_are_sure(ledger);
 }
 
@@ -264,8 +263,9 @@ struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_cla
                             const struct ledger_claim *second)
 {
     if (!ledger_watched(ledger, first) || !ledger_watched(ledger, second)) {
-        return threads_met(ledger, first, second) ? blamed_library()
-                                                  : (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
+        return met_within_a_ttl(ledger, first, second)
+                   ? blamed_library()
+                   : (struct blamed){BLAME_NONE, ASSUMPTION_NONE};
     }
     if (ledger_bits(second->set) < ledger->quorum) {
         return blamed_library();

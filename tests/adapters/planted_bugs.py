@@ -106,8 +106,8 @@ BUGS = {
     "unit-retry-in-seconds": ("The delay between attempts is a thousand times too long.", "many-frozen-asked", "fault_tolerance"),
     # ---- names of keys
     "key-one-for-all-resources": ("All resources share one key.", "many-names-apart", "fault_tolerance"),
-    "key-with-client": ("The key's name holds the client's number.", "many-crowd", "result_truth"),
-    "key-with-attempt": ("The key's name holds the attempt's number.", "many-crowd", "result_truth"),
+    "key-with-client": ("The key's name holds the client's number.", "many-crowd", "exclusion"),
+    "key-with-attempt": ("The key's name holds the attempt's number.", "many-crowd-extends", "exclusion"),
     "key-other-for-release": ("A release names another key.", "many-crowd", "result_truth"),
     "key-other-for-cleanup": ("The clean-up names another key.", "many-cleaned-up", "no_leak"),
     "key-other-for-extend": ("An extension names another key.", "many-extend", "loss_notice"),

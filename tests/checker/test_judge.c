@@ -148,6 +148,22 @@ Test(judge, where_keys_were_not_understood_an_eviction_excuses)
     cr_assert_neq(result.blame, BLAME_LIBRARY);
 }
 
+/* Each client has a key of its own: whatever stood for the first grant was to be there for a ttl.
+ */
+Test(judge, where_keys_were_not_understood_two_grants_within_a_ttl_are_of_the_library)
+{
+#define TWO_GRANTS(declared, ms)                                                                   \
+    "{'format':'picklock-history','version':1,'nodes':5,'clients':2,'ttl':1000000000,"             \
+    "'unwatched':'any of several keys may be the lock'" declared "}\n" ASK(1, 1)                   \
+        GRANT_OPEN(2, 1, "a") ASK(4, 2) GRANT_OPEN(ms, 2, "c")
+    assert_fails(judge_lines("exclusion", TWO_GRANTS(",'declared':true", 1000)), BLAME_LIBRARY,
+                 ASSUMPTION_NONE);
+    /* A ttl and more later; and a history of which nobody knows what was done to the nodes. */
+    cr_assert_neq(judge_lines("exclusion", TWO_GRANTS(",'declared':true", 1001)).blame,
+                  BLAME_LIBRARY);
+    assert_fails(judge_lines("exclusion", TWO_GRANTS("", 1000)), BLAME_NONE, ASSUMPTION_NONE);
+}
+
 /* One client that holds more leases at once than are followed of it. */
 static const char *beyond_the_limits(void)
 {
