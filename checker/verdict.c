@@ -251,12 +251,15 @@ struct blamed blame_keys(const struct ledger *ledger, const struct ledger_claim 
 }
 
 /* Whose keys were whose is not known, but the second was let in within a ttl of the first one's
- * asking: whatever the lock had set was to be there. Only runs of our own tell of every fault. */
+ * asking: whatever the lock had set was to be there. Of a lock under test, or two threads of one
+ * program: only a run of our own tells of every fault. */
 static bool met_within_a_ttl(const struct ledger *ledger, const struct ledger_claim *first,
                              const struct ledger_claim *second)
 {
-    return (ledger->declared || ledger->threads > 1) &&
-           second->granted_ns - first->asked_ns < ledger->ttl_ns && ledger_leases_are_sure(ledger);
+    bool ours = ledger->declared || (ledger->threads > 1 && first->process / ledger->threads ==
+                                                                second->process / ledger->threads);
+    return ours && second->granted_ns - first->asked_ns < ledger->ttl_ns &&
+           ledger_leases_are_sure(ledger);
 }
 
 struct blamed blame_overlap(const struct ledger *ledger, const struct ledger_claim *first,

@@ -182,8 +182,9 @@ static void run_library(struct run_options *options)
 }
 
 /* Whoever says nothing of them: the simulator computes, a run of the real world mostly waits. */
-static void run_choose_jobs(const struct run_options *options, struct pool_order *order)
+static void run_choose_jobs(struct run_options *options)
 {
+    struct pool_order *order = &options->order;
     if (options->jobs_given || order->cluster != NULL || !order->real) {
         return;
     }
@@ -247,7 +248,7 @@ static struct result run_all(struct run_options *options, struct arena *arena, i
     static struct run_lock lock;
     TRY(run_check_options(options, why));
     run_library(options);
-    run_choose_jobs(options, &options->order);
+    run_choose_jobs(options);
     TRY(scenarios_load(options->paths.list, options->paths.count, arena, &scenarios, why));
     TRY(run_check_fits(&options->order, &scenarios, why));
     if (options->filter != NULL) {

@@ -185,13 +185,45 @@ static inline bool plain_depth_is_unclear(const struct plain_history *h)
     return false;
 }
 
+/* The event in which the key that its client set for a grant on a node went last, by event `last`;
+ * count if there was none, or it never did. */
+static inline size_t plain_went(const struct plain_history *h, size_t grant, size_t last,
+                                int32_t node)
+{
+    const struct history_event *g = &h->events[grant];
+    bool set = false;
+    size_t went = h->count;
+    for (size_t i = 0; i <= last && i < h->count; i++) {
+        const struct history_event *e = &h->events[i];
+        set = set || (e->node == node && plain_set_by(e, g->process, g->resource, &g->value));
+        bool its = plain_gone(e) && e->node == node && e->resource == g->resource &&
+                   plain_same(&e->owner, &g->value);
+        went = its ? i : went;
+    }
+    return set ? went : h->count;
+}
+
+/* "When so many of its keys had run out by their ttl that no majority was left"; one that was set
+ * anew behind that had run out all the same. */
+static inline bool plain_had_run_out(const struct plain_history *h, size_t grant, size_t last)
+{
+    int sets = plain_sets(h, 0, last, &h->events[grant]);
+    int left = sets;
+    for (int32_t node = 0; node < h->header->node_count; node++) {
+        size_t went = plain_went(h, grant, last, node);
+        left -= went < h->count && h->events[went].f == HISTORY_KEY_EXPIRED ? 1 : 0;
+    }
+    return sets > 0 && left < plain_majority(h);
+}
+
 static inline bool plain_contradicts(const struct plain_history *h, size_t i)
 {
     const struct history_event *e = &h->events[i];
     if (plain_granted(e)) {
         size_t held = plain_holds_already(h, i);
         bool again = held < h->count && h->header->declared &&
-                     !plain_declares(h, DECLARES_REENTRANT) && !plain_may_be_a_fault(h, held, i);
+                     !plain_declares(h, DECLARES_REENTRANT) && !plain_may_be_a_fault(h, held, i) &&
+                     !plain_had_run_out(h, held, i);
         bool endless = plain_declares(h, DECLARES_VALIDITY) && (e->flags & HISTORY_HAS_UNTIL) == 0;
         bool fenceless = plain_declares(h, DECLARES_FENCE) && !plain_fenced(e);
         return again || endless || fenceless ||
@@ -200,7 +232,7 @@ static inline bool plain_contradicts(const struct plain_history *h, size_t i)
     if (plain_is(e, HISTORY_ACQUIRE, HISTORY_FAIL)) {
         size_t held = plain_holds_already(h, i);
         return held < h->count && plain_declares(h, DECLARES_REENTRANT) &&
-               !plain_may_be_a_fault(h, held, i);
+               !plain_may_be_a_fault(h, held, i) && !plain_had_run_out(h, held, i);
     }
     return plain_is(e, HISTORY_EXTEND, HISTORY_OK) && plain_extended_nothing(h, i);
 }

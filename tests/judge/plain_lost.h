@@ -34,24 +34,6 @@ static inline bool plain_dies(const struct plain_history *h, int32_t process, si
 
 /* ---- thrown out ------------------------------------------------------------------------------ */
 
-/* The event in which the key that its client set for a grant on a node went last, by event `last`;
- * count if there was none, or it never did. */
-static inline size_t plain_went(const struct plain_history *h, size_t grant, size_t last,
-                                int32_t node)
-{
-    const struct history_event *g = &h->events[grant];
-    bool set = false;
-    size_t went = h->count;
-    for (size_t i = 0; i <= last && i < h->count; i++) {
-        const struct history_event *e = &h->events[i];
-        set = set || (e->node == node && plain_set_by(e, g->process, g->resource, &g->value));
-        bool its = plain_gone(e) && e->node == node && e->resource == g->resource &&
-                   plain_same(&e->owner, &g->value);
-        went = its ? i : went;
-    }
-    return set ? went : h->count;
-}
-
 /* When nodes had thrown out "so many of a grant's keys that no majority was left", by event
  * `last`: the last of those; -1: they had not. "One that was set anew and went otherwise since does
  * not count." */
