@@ -122,8 +122,15 @@ Test(resp, replies_of_every_type_are_measured)
 Test(resp, what_is_no_reply_breaks_the_stream)
 {
     struct resp_reply read;
-    static const char *const bad[] = {"hello\r\n", "+OK\n",       ":12x\r\n", "$-2\r\n",
-                                      "$1\r\nabc", "*1\r\nx\r\n", "%-1\r\n",  "*99999999999\r\n"};
+    static const char *const bad[] = {"hello\r\n",
+                                      "+OK\n",
+                                      ":12x\r\n",
+                                      "$-2\r\n",
+                                      "$1\r\nabc",
+                                      "*1\r\nx\r\n",
+                                      "%-1\r\n",
+                                      "*99999999999\r\n",
+                                      "%4666658333333333333\r\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cr_assert_eq(reply(bad[i], &read), RESP_BROKEN, "%s", bad[i]);
     }

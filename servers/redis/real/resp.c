@@ -278,8 +278,11 @@ static enum resp_status resp_reply_header(struct resp_replies *reader, const cha
         }
         return RESP_MESSAGE;
     }
+    if (number > RESP_ELEMENTS_MAX) {
+        return RESP_BROKEN;
+    }
     int64_t more = null ? 0 : form == FORM_LIST ? number : 2 * number;
-    if (number > RESP_ELEMENTS_MAX || more > RESP_ELEMENTS_MAX - (int64_t)reader->elements) {
+    if (more > RESP_ELEMENTS_MAX - (int64_t)reader->elements) {
         return RESP_BROKEN;
     }
     reader->elements += (uint32_t)more;
