@@ -17,16 +17,15 @@ enum answer_reason {
     ANSWERED_UNASKED,    /* a client that had asked nothing */
     RENEWED_NOTHING,     /* ... that it renews, and none was seen; number[0]: held for so long */
     RENEWED_TOO_LATE,    /* ... or none since number[0] before it told of the loss */
+    RENEWED_NO_LONGER,   /* ... or before it was released */
     DEADLINE_IGNORED,    /* ... or that it takes a deadline; number[0]: so much later it answered */
     GIVING_UP_IGNORED,   /* ... or that an acquire can be given up */
     EXTENDED_NEVER,      /* ... that it extends, and no extension was done */
     REFUSED_AT_ONCE,     /* ... that it waits, and nobody was seen to */
     WAITED,              /* it does not declare that; number[0]: so long after all attempts */
     REFUSED_ITS_OWNER,   /* a program is one owner, and another thread of it was refused */
-    RENEWED_NO_MORE,     /* ... and did not behind errors that were over, number[0] before it told
-                            of the loss */
-    VALUE_NOT_ITS_OWN,   /* unknown: it reported a value that stood in none of its commands;
-                            number[0]: the client */
+    RENEWED_NO_MORE,     /* ... nor behind errors that were over, number[0] before the loss */
+    VALUE_NOT_ITS_OWN,   /* unknown: what client number[0] reported is in none of its commands */
 };
 
 /* What a lock declares and was not seen to do: by and by, and in the end of it. */
@@ -81,6 +80,12 @@ static struct finding answer_finding(const struct ledger *ledger, enum answer_re
     };
 }
 
+/* When its keys were given time last. */
+static int64_t answer_renewed_ns(const struct ledger_claim *claim)
+{
+    return claim->renewed_ns == 0 ? claim->granted_ns : claim->renewed_ns;
+}
+
 static void answer_violated(struct answer_consistency *answers, const struct ledger *ledger,
                             const struct ledger_claim *claim, enum answer_reason reason)
 {
@@ -97,11 +102,9 @@ static void answer_violated(struct answer_consistency *answers, const struct led
             finding.rest = rest_of_wait(ledger, claim->asked_ns, 0);
             finding.rest.processes[0] = claim->process;
         }
-    } else if (reason == RENEWED_NOTHING || reason == RENEWED_TOO_LATE) {
-        bool never = reason == RENEWED_NOTHING;
-        int64_t last_ns = never ? claim->granted_ns : claim->renewed_ns;
-        finding.number[0] = ledger->now_ns - last_ns;
-        finding.rest = rest_of_wait(ledger, last_ns, ledger->ttl_ns / 2);
+    } else if (reason >= RENEWED_NOTHING && reason <= RENEWED_NO_LONGER) {
+        finding.number[0] = ledger->now_ns - answer_renewed_ns(claim);
+        finding.rest = rest_of_wait(ledger, answer_renewed_ns(claim), ledger->ttl_ns / 2);
         finding.rest.causes |= CHECK_LATE_KEYS;
         finding.rest.processes[0] = claim->process;
     }
@@ -330,31 +333,32 @@ static void answer_renews_no_more(struct answer_consistency *answers, const stru
     check_fail(&answers->result, ledger, &finding);
 }
 
-/* Held for longer than two renewals, or a ttl, and no key was given more time; or told lost for
- * want of one, when all was well. */
+/* Held for longer than two renewals, or a ttl, and no key was given more time; or for a ttl behind
+ * the last; or told lost for want of one. Nodes that a majority can do without cost who asks them
+ * one by one some time, but no ttl. */
 static void answer_renewal(struct answer_consistency *answers, const struct ledger *ledger,
                            const struct history_event *event)
 {
     const struct ledger_claim *claim = ledger_grant(ledger, event->process, event->resource);
     if (!ledger_declares(ledger, DECLARES_RENEW) || ledger->ttl_ns == 0 || claim == NULL ||
-        claim->again || !ledger_watched(ledger, claim) ||
+        claim->over_index != event->index || claim->again || !ledger_watched(ledger, claim) ||
         ledger_bits(claim->set) < ledger->quorum) {
         return;
     }
-    bool ended = claim->over_index == event->index;
-    if (ledger_any_fault(ledger, claim->acquire_ns)) {
-        if (ended) {
-            answer_renews_no_more(answers, ledger, claim);
-        }
-        return;
-    }
-    int64_t due_ns = 2 * ledger->renew_every_ns;
-    due_ns = ledger->renew_every_ns > 0 && due_ns < ledger->ttl_ns ? due_ns : ledger->ttl_ns;
+    int32_t spared = ledger_nodes_spared(ledger, claim);
+    bool told = claim->over == OVER_TOLD;
     bool never = claim->renewed_ns == 0;
-    int64_t last_ns = never ? claim->granted_ns : claim->renewed_ns;
-    bool judged = claim->over == OVER_TOLD || (claim->over == OVER_RELEASED && never);
-    if (ended && judged && ledger->now_ns - last_ns > due_ns) {
-        answer_violated(answers, ledger, claim, never ? RENEWED_NOTHING : RENEWED_TOO_LATE);
+    if (spared < ledger->node_count) {
+        answer_renews_no_more(answers, ledger, claim);
+    }
+    int64_t due_ns = told || never ? 2 * ledger->renew_every_ns : 0;
+    due_ns = due_ns > 0 && due_ns < ledger->ttl_ns ? due_ns : ledger->ttl_ns;
+    int64_t least_ns = ledger->ttl_ns - ledger->ttl_ns / 10;
+    due_ns = spared < ledger->node_count && due_ns < least_ns ? least_ns : due_ns;
+    bool judged = spared >= ledger->quorum && (told || claim->over == OVER_RELEASED);
+    if (judged && ledger->now_ns - answer_renewed_ns(claim) > due_ns) {
+        enum answer_reason late = told ? RENEWED_TOO_LATE : RENEWED_NO_LONGER;
+        answer_violated(answers, ledger, claim, never ? RENEWED_NOTHING : late);
     }
 }
 
@@ -393,8 +397,7 @@ static void answer_step(void *state, const struct ledger *ledger, const struct h
         answer_acquire(answers, ledger, event);
     } else if (event->type == HISTORY_OK && event->f == HISTORY_EXTEND) {
         answer_extended(answers, ledger, event);
-    } else if (event->f == HISTORY_LOST ||
-               (event->type == HISTORY_INVOKE && event->f == HISTORY_RELEASE)) {
+    } else {
         answer_renewal(answers, ledger, event);
     }
 }
@@ -430,6 +433,7 @@ static void say_answers(const struct telling *telling)
                             "renews: it was held for ",
         [RENEWED_TOO_LATE] = " was told of a loss, and the lock declares that it renews: no key "
                              "was given more time for ",
+        [RENEWED_NO_LONGER] = " held on, and the lock declares that it renews: it did not for ",
         [DEADLINE_IGNORED] = ", which the lock declares that it takes, and was not answered for "
                              "another ",
         [GIVING_UP_IGNORED] = "'s acquire was given up, which the lock declares that it can be, "

@@ -375,6 +375,10 @@ bool ledger_is_calm_since(const struct ledger *ledger, int64_t from_ns);
 int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_claim *claim,
                            uint64_t kinds);
 
+/* How many nodes no fault struck since a claim was asked for, but for those of other clients alone;
+ * 0 where one struck its client, or one of the nodes that are one store. */
+int32_t ledger_nodes_spared(const struct ledger *ledger, const struct ledger_claim *claim);
+
 /* Whether no fault takes keys, or shows a node another time: then a lease that was promised is
  * one. */
 bool ledger_leases_are_sure(const struct ledger *ledger);

@@ -130,21 +130,42 @@ bool ledger_is_calm_since(const struct ledger *ledger, int64_t from_ns)
     return !ledger_any_fault(ledger, from_ns - ledger->ttl_ns);
 }
 
+/* One of another client alone is in nobody else's way. */
+static bool fault_in_the_way(const struct ledger_fault *fault, const struct ledger_claim *claim)
+{
+    bool stays = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_STAYS;
+    bool was = fault->state != FAULT_WAITING && (stays || fault->end_ns >= claim->acquire_ns);
+    return was && (fault->nodes != 0 || ledger_fault_on_client(fault, claim->process));
+}
+
 int64_t ledger_faults_over(const struct ledger *ledger, const struct ledger_claim *claim,
                            uint64_t kinds)
 {
     int64_t over_ns = -1;
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        bool stays = fault_trait_of((enum fault_kind)fault->kind)->life == FAULT_STAYS;
-        bool was = fault->state != FAULT_WAITING && (stays || fault->end_ns >= claim->acquire_ns);
-        bool anothers = fault->nodes == 0 && !ledger_fault_on_client(fault, claim->process);
-        if (was && (kinds >> fault->kind & 1) == 0 && !anothers) {
+        bool was = fault_in_the_way(fault, claim);
+        if (was && (kinds >> fault->kind & 1) == 0) {
             return TIME_NEVER;
         }
-        over_ns = was && !anothers && fault->end_ns > over_ns ? fault->end_ns : over_ns;
+        over_ns = was && fault->end_ns > over_ns ? fault->end_ns : over_ns;
     }
     return over_ns < 0 ? TIME_NEVER : over_ns;
+}
+
+int32_t ledger_nodes_spared(const struct ledger *ledger, const struct ledger_claim *claim)
+{
+    uint64_t struck = 0;
+    for (uint32_t i = 0; i < ledger->fault_count; i++) {
+        const struct ledger_fault *fault = ledger_fault_at(ledger, i);
+        bool was = fault_in_the_way(fault, claim);
+        if (was && ledger_fault_on_client(fault, claim->process)) {
+            return 0;
+        }
+        struck |= was ? fault->nodes : 0;
+    }
+    bool one_store = ledger->store_count != ledger->node_count;
+    return struck != 0 && one_store ? 0 : ledger->node_count - ledger_bits(struck);
 }
 
 bool ledger_leases_are_sure(const struct ledger *ledger)

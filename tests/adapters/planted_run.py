@@ -27,7 +27,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-LOCKS = ["planted", "watchdog", "reentrant", "reversed", "shared"]
+LOCKS = ["planted", "renewing", "watchdog", "reentrant", "reversed", "shared"]
 TRIES = 3
 
 
@@ -73,7 +73,7 @@ def bugs_of(lock):
 
 def scenarios_of(lock):
     """Every scenario of the library for as many nodes as it has: what a correct lock must stand."""
-    first = "many-" if lock == "planted" else "one-"
+    first = "many-" if lock in ("planted", "renewing") else "one-"
     names = os.listdir(os.path.join(TOP, "scenarios", "library"))
     return sorted(n.removesuffix(".yaml") for n in names if n.startswith(first))
 

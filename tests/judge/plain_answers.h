@@ -2,7 +2,7 @@
 #ifndef TESTS_JUDGE_PLAIN_ANSWERS_H
 #define TESTS_JUDGE_PLAIN_ANSWERS_H
 
-#include "tests/judge/plain_keys.h"
+#include "tests/judge/plain_faults.h"
 
 /* "What a fault may explain that was in force since the lease was asked for." */
 static inline bool plain_may_be_a_fault(const struct plain_history *h, size_t grant, size_t last)
@@ -73,9 +73,32 @@ static inline int64_t plain_given_time(const struct plain_history *h, size_t gra
     return given_ns;
 }
 
+/* The nodes that a fault struck which may be in the way of a grant's client: all where one struck
+ * it, or the nodes are one store. "Those of other clients alone are in nobody's way." */
+static inline uint64_t plain_struck_nodes(const struct plain_history *h, size_t grant, size_t last)
+{
+    uint64_t struck = 0;
+    for (size_t i = 0; i <= last; i++) {
+        const struct history_event *e = &h->events[i];
+        bool stays =
+            plain_begins(e) && fault_trait_of((enum fault_kind)e->fault_kind)->life == FAULT_STAYS;
+        if (!plain_begins(e) || (!stays && plain_fault_over_ns(h, i) < plain_asked_ns(h, grant))) {
+            continue;
+        }
+        if (history_fault_names_client(e, h->events[grant].process) || plain_strikes_all(e)) {
+            return UINT64_MAX;
+        }
+        for (int32_t node = 0; node < h->header->node_count; node++) {
+            struck |= history_fault_names_node(e, node) ? UINT64_C(1) << node : 0;
+        }
+    }
+    return struck != 0 && history_stores(h->header) < h->header->node_count ? UINT64_MAX : struck;
+}
+
 /* "A grant that was held until its client released it for longer than two times renew_every (or a
- * ttl) of whose majority of keys none was given more time, or that was told lost so long after one
- * was" */
+ * ttl) of whose majority of keys none was given more time, or for longer than a ttl behind the last
+ * that was; or that was told lost two times renew_every behind it. Where a fault struck nodes, and
+ * a majority is left, for no less than nine tenths of a ttl." */
 static inline bool plain_never_renewed(const struct plain_history *h, size_t grant)
 {
     int64_t every_ns = h->header->renew_every_ns;
@@ -85,13 +108,18 @@ static inline bool plain_never_renewed(const struct plain_history *h, size_t gra
     if (last == h->count || plain_granted(&h->events[last])) {
         return false;
     }
+    uint64_t struck = plain_struck_nodes(h, grant, last);
+    int left = struck == UINT64_MAX ? 0 : h->header->node_count - __builtin_popcountll(struck);
     int64_t end_ns = h->events[last].time_ns;
-    int64_t begin_ns = h->events[grant].time_ns;
     int64_t given_ns = plain_given_time(h, grant, end_ns);
     bool told = h->events[last].kind == HISTORY_NOTICE;
+    if (!told && given_ns > h->events[grant].time_ns) {
+        limit_ns = ttl_ns;
+    } else if (struck != 0 && limit_ns < ttl_ns - ttl_ns / 10) {
+        limit_ns = ttl_ns - ttl_ns / 10;
+    }
     return plain_sets(h, 0, last, &h->events[grant]) >= plain_majority(h) && limit_ns > 0 &&
-           end_ns - given_ns > limit_ns && (told || given_ns == begin_ns) &&
-           !plain_may_be_a_fault(h, grant, last);
+           end_ns - given_ns > limit_ns && left >= plain_majority(h);
 }
 
 /* "Or that was told lost longer than one and a half renew_every after the last of the errors of
