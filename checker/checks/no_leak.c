@@ -67,16 +67,17 @@ static bool is_excused(const struct ledger *ledger, const struct ledger_key *key
 }
 
 /* Whether the grant of this key was released, and the key is left of it. A release may come back
- * before the last delete is carried out. */
+ * before the last delete is carried out; one that some node did not answer is left unknown, and the
+ * others are asked all the same. */
 static bool is_kept(const struct ledger *ledger, const struct ledger_key *key)
 {
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     if (key->outcome != CLAIM_GRANTED || claim == NULL || claim->state != CLAIM_GRANTED ||
-        claim->freed_index == 0 || claim->freed_index < key->set_index) {
+        claim->left_index == 0 || claim->left_index < key->set_index) {
         return false;
     }
     return ledger->ttl_ns > 0 &&
-           ledger->now_ns - claim->freed_ns > ledger->ttl_ns / CHECK_DELETION_PARTS;
+           ledger->now_ns - claim->left_ns > ledger->ttl_ns / CHECK_DELETION_PARTS;
 }
 
 /* Whether a released grant's key is here anew, by a command that was sent while it was held: that
@@ -111,7 +112,7 @@ static int64_t leak_known_ns(const struct ledger *ledger, const struct ledger_ke
 {
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     ASSERT(!kept || claim != NULL);
-    return kept ? claim->freed_ns : key->outcome_ns;
+    return kept ? claim->left_ns : key->outcome_ns;
 }
 
 /* The kinds of fault behind which a client does not go on at once, by our time. */
@@ -174,7 +175,7 @@ static struct finding leak_finding(const struct no_leak *leak, const struct ledg
     int64_t known_ns = leak_known_ns(ledger, key, kept);
     struct finding finding = {
         .reason = (uint8_t)reason,
-        .evidence = {key->set_index, kept ? claim->freed_index : key->outcome_index,
+        .evidence = {key->set_index, kept ? claim->left_index : key->outcome_index,
                      ledger->last_index},
         .evidence_count = 3,
         .blamed = blamed_library(),

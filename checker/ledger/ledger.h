@@ -93,6 +93,8 @@ struct ledger_claim {
     uint64_t given_index; /* of the first release that its client asked; 0: none yet */
     uint64_t freed_index; /* its release was answered ok; 0: not yet */
     int64_t freed_ns;
+    uint64_t left_index; /* the same, or the last that was left unknown until then */
+    int64_t left_ns;
 };
 
 /* How the key of a claim ended on one node, last. */

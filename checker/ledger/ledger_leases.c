@@ -161,6 +161,8 @@ static void step_granted(struct ledger *ledger, uint32_t slot, const struct hist
     claim->given_index = 0;
     claim->freed_index = 0;
     claim->freed_ns = 0;
+    claim->left_index = 0;
+    claim->left_ns = 0;
     claim->fresh_index = event->index;
     claim->fresh_ns = event->time_ns;
     ledger_running_add(ledger, claim);
@@ -251,8 +253,10 @@ static void step_released(struct ledger *ledger, const struct history_event *eve
     struct ledger_claim *claim = ledger_own(ledger_held(ledger, event));
     bool whole = ledger_nesting(ledger, event->process) == NESTING_NONE;
     if (claim != NULL && whole && claim->over == OVER_RELEASED && claim->freed_index == 0) {
-        claim->freed_index = event->index;
-        claim->freed_ns = event->time_ns;
+        claim->left_index = event->index;
+        claim->left_ns = event->time_ns;
+        claim->freed_index = event->type == HISTORY_OK ? event->index : 0;
+        claim->freed_ns = event->type == HISTORY_OK ? event->time_ns : 0;
     }
 }
 
@@ -303,7 +307,7 @@ void ledger_step_operation(struct ledger *ledger, const struct history_event *ev
         ledger_keys_answered(ledger, event, NULL);
     } else if (event->f == HISTORY_EXTEND && event->type == HISTORY_OK) {
         step_extended(ledger, event);
-    } else if (event->f == HISTORY_RELEASE && event->type == HISTORY_OK) {
+    } else if (event->f == HISTORY_RELEASE && event->type != HISTORY_FAIL) {
         step_released(ledger, event);
     }
 }

@@ -209,7 +209,13 @@ class Redlock:
             return {"type": "ok"}
         last = 1 if bug("release-one-node") else len(self.nodes)
         last = self.quorum if bug("release-majority-only") else last
-        requests = [self.delete(node, lease, "release") for node in self.nodes[:last]]
+        requests = []
+        for node in self.nodes[:last]:
+            requests.append(self.delete(node, lease, "release"))
+            if bug("release-ends-at-silence"):
+                self.wait(requests)
+                if not requests[-1].done:
+                    break
         self.wait(requests, "hang-release")
         yes, no = count(requests, lambda r: r.reply == 1), count(requests, lambda r: r.reply == 0)
         if bug("error-releases"):

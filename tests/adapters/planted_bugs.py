@@ -56,6 +56,7 @@ BUGS = {
     # ---- release
     "release-nothing": ("A release says ok and sends nothing.", "many-crowd", "result_truth"),
     "release-one-node": ("A release deletes at the first node only.", "many-crowd", "result_truth"),
+    "release-ends-at-silence": ("A release ends at the first node that gives no answer.", "many-release-without-first", "no_leak"),
     "release-majority-only": ("A release deletes at the first N/2+1 nodes only.", "many-crowd", "no_leak"),
     "release-deletes-plainly": ("A release deletes without comparing.", "many-release-after-expiry", "ownership"),
     "release-with-another-value": ("A release compares with a value that nobody set.", "many-crowd", "result_truth"),

@@ -82,6 +82,7 @@ static inline bool plain_left(const struct plain_history *h, size_t set, int64_t
         *known_ns = a->time_ns > s->time_ns ? a->time_ns : s->time_ns;
         return a->time_ns <= gone_ns;
     }
+    int64_t unknown_ns = INT64_MAX;
     for (size_t i = answer + 1; i < h->count; i++) {
         const struct history_event *e = &h->events[i];
         if (e->process != s->process || e->resource != s->resource || e->kind != HISTORY_OP) {
@@ -90,13 +91,17 @@ static inline bool plain_left(const struct plain_history *h, size_t set, int64_t
         if (plain_is(e, HISTORY_RELEASE, HISTORY_INVOKE) && i < set) {
             return true;
         }
-        if (plain_is(e, HISTORY_RELEASE, HISTORY_OK)) {
-            *known_ns = e->time_ns;
-            return gone_ns - e->time_ns > h->header->ttl_ns / 4;
+        bool done = plain_is(e, HISTORY_RELEASE, HISTORY_OK);
+        if (e->time_ns <= gone_ns && (done || plain_is(e, HISTORY_RELEASE, HISTORY_INFO))) {
+            unknown_ns = e->time_ns;
         }
-        if (e->f == HISTORY_ACQUIRE) {
-            return false;
+        if (done || e->f == HISTORY_ACQUIRE) {
+            break;
         }
+    }
+    if (unknown_ns != INT64_MAX) {
+        *known_ns = unknown_ns;
+        return gone_ns - unknown_ns > h->header->ttl_ns / 4;
     }
     return plain_overtaken(h, set);
 }
