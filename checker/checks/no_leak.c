@@ -68,12 +68,13 @@ static bool is_excused(const struct ledger *ledger, const struct ledger_key *key
 
 /* Whether the grant of this key was released, and the key is left of it. A release may come back
  * before the last delete is carried out; one that some node did not answer is left unknown, and the
- * others are asked all the same. */
+ * others are asked all the same, unless all are one store. */
 static bool is_kept(const struct ledger *ledger, const struct ledger_key *key)
 {
     const struct ledger_claim *claim = ledger_key_claim(ledger, key);
     if (key->outcome != CLAIM_GRANTED || claim == NULL || claim->state != CLAIM_GRANTED ||
-        claim->left_index == 0 || claim->left_index < key->set_index) {
+        claim->left_index == 0 || claim->left_index < key->set_index ||
+        (claim->freed_index == 0 && ledger->store_count < ledger->node_count)) {
         return false;
     }
     return ledger->ttl_ns > 0 &&

@@ -82,6 +82,7 @@ static inline bool plain_left(const struct plain_history *h, size_t set, int64_t
         *known_ns = a->time_ns > s->time_ns ? a->time_ns : s->time_ns;
         return a->time_ns <= gone_ns;
     }
+    bool service = history_stores(h->header) < h->header->node_count;
     int64_t unknown_ns = INT64_MAX;
     for (size_t i = answer + 1; i < h->count; i++) {
         const struct history_event *e = &h->events[i];
@@ -92,7 +93,8 @@ static inline bool plain_left(const struct plain_history *h, size_t set, int64_t
             return true;
         }
         bool done = plain_is(e, HISTORY_RELEASE, HISTORY_OK);
-        if (e->time_ns <= gone_ns && (done || plain_is(e, HISTORY_RELEASE, HISTORY_INFO))) {
+        bool unknown = plain_is(e, HISTORY_RELEASE, HISTORY_INFO) && !service;
+        if (e->time_ns <= gone_ns && (done || unknown)) {
             unknown_ns = e->time_ns;
         }
         if (done || e->f == HISTORY_ACQUIRE) {
