@@ -139,6 +139,15 @@ Test(conduct, promise_ends_a_ttl_less_the_allowance_behind_its_first_command)
                                  "allowance: by 1 ms");
     assert_blamed(PROMISED(987), "conduct: client 1 was promised less than a ttl less the lock's "
                                  "allowance: by 2 ms");
+    /* A process stands still now and then, for less than anybody tells. */
+#define PROMISED_REALLY(until)                                                                     \
+    "{'format':'picklock-history','version':1,'world':'real','nodes':3,'clients':2,"               \
+    "'ttl':1000000000,'bound':500000000,'promises_validity':true,'tries':3,"                       \
+    "'retry_delay':50000000,'extends':2,'allowance':12000000}\n" ASK(1, 1) TAKEN3(4, "a", 3)       \
+        GRANT(5, 1, "a", until)
+    assert_passes(PROMISED_REALLY(969));
+    assert_blamed(PROMISED_REALLY(968), "conduct: client 1 was promised less than a ttl less the "
+                                        "lock's allowance: by 21 ms");
 }
 
 /* In one session, another attempt is told that it has it already, and no node tells of that. */
