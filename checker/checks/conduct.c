@@ -125,8 +125,8 @@ static void conduct_init(void *state, const struct history_header *header)
     conduct->clients = conduct_clients(header);
     conduct->retry_delay_ns = duration_at_most(header->retry_delay_ns);
     conduct->allowance_ns = duration_at_most(header->allowance_ns);
-    bool real = strcmp(header->world, "real") == 0; /* where nobody tells of short standstills */
-    conduct->noted_ns = real ? header->ttl_ns / CONDUCT_SLACK_PARTS : HISTORY_LATE_NOTED_NS;
+    bool real = strcmp(header->world, "real") == 0; /* there client and recorder may stand still */
+    conduct->noted_ns = (real ? 3 : 1) * HISTORY_LATE_NOTED_NS; /* so long, and nobody tells */
 }
 
 static int64_t conduct_slack_ns(const struct ledger *ledger)

@@ -145,9 +145,9 @@ Test(conduct, promise_ends_a_ttl_less_the_allowance_behind_its_first_command)
     "'ttl':1000000000,'bound':500000000,'promises_validity':true,'tries':3,"                       \
     "'retry_delay':50000000,'extends':2,'allowance':12000000}\n" ASK(1, 1) TAKEN3(4, "a", 3)       \
         GRANT(5, 1, "a", until)
-    assert_passes(PROMISED_REALLY(969));
-    assert_blamed(PROMISED_REALLY(968), "conduct: client 1 was promised less than a ttl less the "
-                                        "lock's allowance: by 21 ms");
+    assert_passes(PROMISED_REALLY(986));
+    assert_blamed(PROMISED_REALLY(985), "conduct: client 1 was promised less than a ttl less the "
+                                        "lock's allowance: by 4 ms");
 }
 
 /* In one session, another attempt is told that it has it already, and no node tells of that. */

@@ -250,6 +250,14 @@ Test(no_leak, release_that_is_left_unknown_asks_the_nodes_that_answer)
         VERDICT_PASS);
     assert_verdict(judge_lines("no_leak", UNKNOWN_AT(70, SILENT(1), FREE(810, 1) FREED(820, 1))),
                    VERDICT_PASS);
+    assert_fails(judge_lines("no_leak", UNKNOWN_AT(25, "", "")), BLAME_LIBRARY, ASSUMPTION_NONE);
+#define ONE_STORE                                                                                  \
+    "{'format':'picklock-history','version':1,'nodes':3,'stores':1,'clients':2,"                   \
+    "'ttl':1000000000,'bound':500000000}\n"
+    assert_verdict(judge_lines("no_leak", ONE_STORE ASK(1, 1) SET(5, 1, 1, "a", 1005) GRANT(
+                                              10, 1, "a", 990) FREE(20, 1) UNKNOWN(25, 1, "release")
+                                              ENDED(1005, 1, "expired", "a", "ttl") RUN_ENDS(2000)),
+                   VERDICT_PASS);
 }
 
 /* That another value ran out there, whose set nobody told of, says nothing of what was deleted. */

@@ -174,7 +174,7 @@ static inline bool plain_promises_badly(const struct plain_history *h,
 {
     int64_t length_ns = h->header->ttl_ns - h->header->allowance_ns;
     bool real = strcmp(h->header->world, "real") == 0;
-    int64_t noted_ns = real ? h->header->ttl_ns / 50 : HISTORY_LATE_NOTED_NS;
+    int64_t noted_ns = (real ? 3 : 1) * HISTORY_LATE_NOTED_NS;
     return plain_promises(h, e) &&
            (e->until_ns > to_ns + length_ns || e->until_ns < from_ns + length_ns - noted_ns);
 }
