@@ -57,6 +57,11 @@ static bool all_gone(void)
     return true;
 }
 
+static bool server_gone(void)
+{
+    return proc_state(told[1]) == 0;
+}
+
 static bool state_gone(void)
 {
     char path[200];
@@ -64,15 +69,13 @@ static bool state_gone(void)
     return all_gone() && access(path, F_OK) != 0;
 }
 
-/* A run with a server that is stopped, and a shell whose own child ignores every polite signal. */
-static void be_a_run(int report)
+/* A run with a server that is stopped, and a shell with a child of its own. */
+static void be_a_run(const char *commands, int report)
 {
     static struct guard guard;
     static struct node node;
     struct node_options options = {.run_directory = guard.run_directory};
-    const char *const shell[] = {
-        "sh", "-c", "trap '' TERM HUP INT; sh -c 'kill -STOP $$; sleep 1000' & echo $!; wait",
-        NULL};
+    const char *const shell[] = {"sh", "-c", commands, NULL};
     int ends[2];
     pid_t pids[3] = {getpid(), 0, 0};
     pid_t shell_pid;
@@ -110,7 +113,11 @@ static void be_a_run(int report)
     _exit(0);
 }
 
-static pid_t fork_a_run(void)
+/* Its child ignores every polite signal. */
+static const char stubborn[] =
+    "trap '' TERM HUP INT; sh -c 'kill -STOP $$; sleep 1000' & echo $!; wait";
+
+static pid_t fork_a_run(const char *commands)
 {
     int ends[2];
     cr_assert_eq(pipe(ends), 0);
@@ -120,7 +127,7 @@ static pid_t fork_a_run(void)
         sigemptyset(&waited_for);
         sigaddset(&waited_for, SIGTERM); /* it waits for this signal and then cleans up */
         sigprocmask(SIG_BLOCK, &waited_for, NULL);
-        be_a_run(ends[1]);
+        be_a_run(commands, ends[1]);
     }
     cr_assert_eq(read(ends[0], told, sizeof told), (ssize_t)sizeof told);
     close(ends[0]);
@@ -130,14 +137,31 @@ static pid_t fork_a_run(void)
 
 Test(guard, leaves_nothing_when_the_run_is_killed, .init = start, .fini = end)
 {
-    pid_t run = fork_a_run();
+    pid_t run = fork_a_run(stubborn);
     kill(run, SIGKILL);
+    cr_assert(comes_to_be(state_gone));
+}
+
+/* Whose a process is that is about to become another program, nobody can say for a moment. */
+Test(guard, leaves_no_child_that_shows_only_later_whose_it_is, .init = start, .fini = end)
+{
+    char path[200];
+    pid_t run = fork_a_run("env -i sh -c 'echo $$; while [ ! -e $0/go ]; do :; done; "
+                           "export " PROCESS_RUN_VARIABLE "=$0; exec sleep 1000' "
+                           "$" PROCESS_RUN_VARIABLE " & wait");
+    kill(run, SIGKILL);
+    cr_assert(comes_to_be(server_gone));
+    usleep(50000); /* a guard that looked once more would be done */
+    snprintf(path, sizeof path, "%s/go", place.path);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    cr_assert_eq(fclose(file), 0);
     cr_assert(comes_to_be(state_gone));
 }
 
 Test(guard, leaves_nothing_when_the_run_ends_by_itself, .init = start, .fini = end)
 {
-    pid_t run = fork_a_run();
+    pid_t run = fork_a_run(stubborn);
     kill(run, SIGTERM);
     cr_assert(comes_to_be(state_gone));
 }
@@ -149,7 +173,7 @@ static void kill_the_process_above(bool stop_the_run_first)
     cr_assert_eq(pipe(ends), 0);
     pid_t above = fork();
     if (above == 0) {
-        pid_t run = fork_a_run();
+        pid_t run = fork_a_run(stubborn);
         if (stop_the_run_first) {
             kill(run, SIGSTOP);
         }
@@ -176,7 +200,7 @@ Test(guard, leaves_nothing_when_the_run_cannot_clean_up, .init = start, .fini = 
 Test(guard, cleaning_leaves_a_living_run_alone, .init = start, .fini = end)
 {
     struct clean_report report;
-    pid_t run = fork_a_run();
+    pid_t run = fork_a_run(stubborn);
     clean_leftovers(place.path, &report);
     cr_assert_not(state_gone());
     for (int i = 0; i < 3; i++) {

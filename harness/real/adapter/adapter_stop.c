@@ -91,8 +91,9 @@ static void stray_look(pid_t pid, void *data)
     if (proc_field(pid, PROC_FIELD_PARENT) != getpid()) {
         return;
     }
-    bool marked = proc_variable(pid, ADAPTER_VARIABLE, client, sizeof client);
-    bool bare = !marked && !proc_variable(pid, PROCESS_RUN_VARIABLE, run, sizeof run) &&
+    bool marked = proc_variable(pid, ADAPTER_VARIABLE, client, sizeof client) == PROC_VARIABLE_SET;
+    bool bare = !marked &&
+                proc_variable(pid, PROCESS_RUN_VARIABLE, run, sizeof run) != PROC_VARIABLE_SET &&
                 proc_field(pid, PROC_FIELD_SESSION) != getsid(0) &&
                 proc_field(pid, PROC_FIELD_START) >= strays->started;
     bool strayed = marked ? strtol(client, NULL, 10) == strays->client : bare;

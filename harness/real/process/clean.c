@@ -55,7 +55,7 @@ static void clean_root(const char *root, struct clean_report *report)
 static void clean_one(pid_t pid, void *data)
 {
     char run[GUARD_PATH_BYTES];
-    if (proc_variable(pid, PROCESS_RUN_VARIABLE, run, sizeof run)) {
+    if (proc_variable(pid, PROCESS_RUN_VARIABLE, run, sizeof run) == PROC_VARIABLE_SET) {
         clean_run(run, data);
     }
 }

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-    GUARD_ROUNDS_MAX = 50,
+    GUARD_ROUNDS_MAX = 500,
     GUARD_PATIENCE_MS = 500, /* for a run that cleans up by itself */
     GUARD_TREE_FDS = 16,
 };
@@ -49,47 +49,66 @@ void guard_remove_tree(const char *path)
     (void)nftw(path, guard_remove_one, GUARD_TREE_FDS, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Does its environment name this run? Its zombie has none to clean up. */
-static bool guard_belongs(pid_t pid, const char *run_directory)
+/* May a process without an environment be about to become another program, which shows one? It is
+ * so for as long as it waits for a processor. Who is older than the guard is of no run of its; who
+ * has no memory is of the kernel; a zombie has none to clean up. */
+static bool guard_is_becoming(pid_t pid)
 {
-    char run[GUARD_PATH_BYTES];
-    return proc_variable(pid, PROCESS_RUN_VARIABLE, run, sizeof run) &&
-           strcmp(run, run_directory) == 0 && proc_state(pid) != 'Z';
+    char pages[2];
+    return proc_field(pid, PROC_FIELD_START) >= proc_field(getpid(), PROC_FIELD_START) &&
+           proc_read(pid, "statm", pages, sizeof pages) > 0 && pages[0] != '0' &&
+           proc_state(pid) != 'Z';
 }
 
-/* SIGKILL whoever fits: of this run, or, where none is given, a child of ours. */
 struct guard_round {
     const char *run_directory;
     pid_t spared;
     int killed;
+    int becoming; /* of whom nobody can say yet */
 };
 
-static void guard_kill_one(pid_t pid, void *data)
+static void guard_kill_found(struct guard_round *round, pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    round->killed++;
+}
+
+/* Does its environment name this run? */
+static void guard_kill_of_run(pid_t pid, void *data)
 {
     struct guard_round *round = data;
-    bool fits = round->run_directory != NULL ? guard_belongs(pid, round->run_directory)
-                                             : proc_field(pid, PROC_FIELD_PARENT) == getpid();
-    if (pid != round->spared && fits) {
-        (void)kill(pid, SIGKILL);
-        round->killed++;
+    char run[GUARD_PATH_BYTES];
+    enum proc_variable names = proc_variable(pid, PROCESS_RUN_VARIABLE, run, sizeof run);
+    if (names == PROC_VARIABLE_SET && strcmp(run, round->run_directory) == 0) {
+        if (proc_state(pid) != 'Z') {
+            guard_kill_found(round, pid);
+        }
+    } else if (names == PROC_NO_ENVIRONMENT && guard_is_becoming(pid)) {
+        round->becoming++;
     }
 }
 
-static int guard_kill_round(const char *run_directory, pid_t spared)
+static void guard_kill_child(pid_t pid, void *data)
 {
-    struct guard_round round = {.run_directory = run_directory, .spared = spared};
-    proc_processes(guard_kill_one, &round);
-    return round.killed;
+    struct guard_round *round = data;
+    if (pid != round->spared && proc_field(pid, PROC_FIELD_PARENT) == getpid()) {
+        guard_kill_found(round, pid);
+    }
 }
 
 int guard_kill_by_environment(const char *run_directory)
 {
-    int first = guard_kill_round(run_directory, 0);
+    int first = -1;
+    int left = 1;
     /* Until a round finds nobody: a process may have forked while it was looked for. */
-    int found = first;
-    for (int i = 0; i < GUARD_ROUNDS_MAX && found > 0; i++) {
-        guard_nap();
-        found = guard_kill_round(run_directory, 0);
+    for (int i = 0; i < GUARD_ROUNDS_MAX && left > 0; i++) {
+        struct guard_round round = {.run_directory = run_directory};
+        proc_processes(guard_kill_of_run, &round);
+        first = first < 0 ? round.killed : first;
+        left = round.killed + round.becoming;
+        if (left > 0) {
+            guard_nap();
+        }
     }
     return first;
 }
@@ -98,11 +117,11 @@ int guard_kill_by_environment(const char *run_directory)
 static void guard_kill_descendants(pid_t spared)
 {
     for (int i = 0; i < GUARD_ROUNDS_MAX; i++) {
-        int found = guard_kill_round(NULL, spared);
-        pid_t reaped;
-        while ((reaped = waitpid(-1, NULL, WNOHANG)) > 0) {
+        struct guard_round round = {.spared = spared};
+        proc_processes(guard_kill_child, &round);
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
         }
-        if (found == 0) {
+        if (round.killed == 0) {
             return;
         }
         guard_nap();

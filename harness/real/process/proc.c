@@ -79,7 +79,7 @@ long long proc_field(pid_t pid, enum proc_field field)
     return at != NULL ? strtoll(at, NULL, 10) : 0;
 }
 
-bool proc_variable(pid_t pid, const char *name, char *value, size_t value_bytes)
+enum proc_variable proc_variable(pid_t pid, const char *name, char *value, size_t value_bytes)
 {
     static char environment[PROC_ENVIRONMENT_BYTES];
     size_t name_bytes = strlen(name);
@@ -88,10 +88,13 @@ bool proc_variable(pid_t pid, const char *name, char *value, size_t value_bytes)
         const char *entry = environment + at;
         if (strncmp(entry, name, name_bytes) == 0 && entry[name_bytes] == '=') {
             (void)snprintf(value, value_bytes, "%s", entry + name_bytes + 1);
-            return true;
+            return PROC_VARIABLE_SET;
         }
     }
-    return false;
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    bool ours_to_look_at = access(path, R_OK) == 0;
+    return bytes == 0 && ours_to_look_at ? PROC_NO_ENVIRONMENT : PROC_VARIABLE_UNSET;
 }
 
 /* Call `each` for the numbers that a directory is full of. False: there is none. */

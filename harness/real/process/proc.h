@@ -26,8 +26,15 @@ char proc_state(pid_t pid);
 /* A field that is a number, or 0. */
 long long proc_field(pid_t pid, enum proc_field field);
 
-/* The variable `name` of the environment that it was started with; false: it has none. */
-bool proc_variable(pid_t pid, const char *name, char *value, size_t value_bytes);
+/* Of a variable in the environment that a process was started with. */
+enum proc_variable {
+    PROC_VARIABLE_UNSET,
+    PROC_VARIABLE_SET,
+    PROC_NO_ENVIRONMENT, /* empty, as it is of a process that is about to become another program */
+};
+
+/* One reading of its environment; `value` is set where the variable `name` is. */
+enum proc_variable proc_variable(pid_t pid, const char *name, char *value, size_t value_bytes);
 
 /* The same of one thread: /proc/PID/task/TID/`file`. A process's first thread has its number. */
 size_t proc_read_thread(pid_t thread, const char *file, char *bytes, size_t room);
