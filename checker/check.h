@@ -119,17 +119,19 @@ struct check_rest {
 /* The head of every check's state. */
 struct check_result {
     uint8_t verdict;    /* enum verdict; final after finish */
-    uint8_t blame;      /* enum blame; of the first violation */
+    uint8_t blame;      /* enum blame; of the violation that is described */
     uint8_t grade;      /* enum grade */
     uint8_t assumption; /* enum assumption */
     uint8_t evidence_count;
     uint8_t reason;    /* the check's own number of what went wrong; its `say` words it */
     bool inapplicable; /* skipped, because of what the lock says of itself */
+    bool suspects;     /* the library would be to blame for what may be our own lateness */
     uint64_t evidence[CHECK_EVIDENCE_MAX]; /* indices of events, in order of time */
     uint64_t judged;                       /* how many things were judged; 0 is never a pass */
-    uint64_t violations;                   /* how many failed; the first one is described */
+    uint64_t violations;                   /* how many failed; the first one that is blamed on
+                                              the library is described, else the first */
     int64_t number[2];                     /* for the sentence: overlap in ns, wait in ns, ... */
-    struct check_rest rest;                /* of the first violation */
+    struct check_rest rest;                /* of the violation that is described */
 };
 
 /* Numbers of what went wrong that all checks share; their own begin at 1. */

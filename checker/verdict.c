@@ -60,6 +60,7 @@ void check_doubt(struct check_result *result, const struct ledger *ledger)
 {
     struct check_result doubted = *result;
     doubted.verdict = VERDICT_SKIPPED;
+    doubted.suspects = result->suspects || result->blame == BLAME_LIBRARY;
     if (result->verdict != VERDICT_FAIL || !is_doubtful(&doubted, ledger, &result->rest)) {
         return;
     }
@@ -77,13 +78,17 @@ bool check_fail(struct check_result *result, const struct ledger *ledger,
                 const struct finding *finding)
 {
     ASSERT(finding->evidence_count <= CHECK_EVIDENCE_MAX);
+    bool of_library = finding->blamed.blame == BLAME_LIBRARY;
     if (is_doubtful(result, ledger, &finding->rest)) {
+        result->suspects = result->suspects || of_library;
         return false;
     }
     result->violations++;
-    if (result->violations > 1) {
+    if (result->violations > 1 && (!of_library || result->blame == BLAME_LIBRARY)) {
         return true;
     }
+    result->evidence_count = 0;
+    memset(result->evidence, 0, sizeof result->evidence);
     result->verdict = VERDICT_FAIL;
     result->grade = GRADE_DEFINITE;
     result->reason = finding->reason;

@@ -26,8 +26,10 @@ struct finding {
 };
 
 /*
- * Count a violation; the first one is kept with its evidence. Grade: definite. One that may be our
- * own lateness is none: the verdict is unknown then, unless another is found that is not.
+ * Count a violation; the first one that is blamed on the library is kept with its evidence, else
+ * the first: what the lock did is not less for what had befallen it before. Grade: definite. One
+ * that may be our own lateness is none: the verdict is unknown then, unless another is found that
+ * is not.
  */
 /* Gives whether it counted. */
 bool check_fail(struct check_result *result, const struct ledger *ledger,

@@ -352,8 +352,8 @@ bool ledger_had_key(const struct ledger *ledger, const struct ledger_claim *clai
 bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, int64_t from_ns,
                     uint64_t spared);
 
-/* When the last fault was over that touched any of them, and what it held back had come; TIME_NEVER
- * where one goes on, 0 where there was none. */
+/* When the last fault was over that touched any of them, what it held back had come, and a process
+ * that it ended was connected to again; TIME_NEVER where one goes on, 0 where there was none. */
 int64_t ledger_touched_until(const struct ledger *ledger, int32_t process, int32_t node);
 
 /* How long a question and its answer take at most by the latencies of the run, all added up. */

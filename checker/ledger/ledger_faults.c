@@ -2,6 +2,7 @@
 #include "checker/ledger/ledger_faults.h"
 
 #include "base/assert.h"
+#include "base/duration.h"
 
 /* Older files name nobody in the start of a fault of several: then it may strike anybody. */
 static bool strikes_anybody(const struct ledger_fault *fault)
@@ -100,13 +101,26 @@ bool ledger_touched(const struct ledger *ledger, int32_t process, int32_t node, 
     return false;
 }
 
+/* Connections to a process that was gone are tried again in steps that double, up to a second: so
+ * as long again as it was gone. */
+static int64_t fault_connected_ns(const struct ledger_fault *fault)
+{
+    bool gone = fault_is((enum fault_kind)fault->kind, FAULT_OF_PROCESS);
+    if (!gone || fault->end_ns == TIME_NEVER) {
+        return fault->end_ns;
+    }
+    int64_t lasted_ns = fault->end_ns - fault->start_ns;
+    return fault->end_ns + (lasted_ns < NS_PER_S ? lasted_ns : NS_PER_S);
+}
+
 int64_t ledger_touched_until(const struct ledger *ledger, int32_t process, int32_t node)
 {
     int64_t until_ns = 0;
     for (uint32_t i = 0; i < ledger->fault_count; i++) {
         const struct ledger_fault *fault = ledger_fault_at(ledger, i);
-        if (fault->end_ns > until_ns && fault_touched(ledger, fault, process, node)) {
-            until_ns = fault->end_ns;
+        int64_t connected_ns = fault_connected_ns(fault);
+        if (connected_ns > until_ns && fault_touched(ledger, fault, process, node)) {
+            until_ns = connected_ns;
         }
     }
     return until_ns;

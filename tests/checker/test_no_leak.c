@@ -408,3 +408,15 @@ Test(no_leak, release_of_a_grant_is_sent_again_for_a_ttl)
     assert_verdict(judge_lines("no_leak", GRANTED_KEPT(650, 1110)), VERDICT_PASS);
     assert_verdict(judge_lines("no_leak", GRANTED_KEPT(650, 1400)), VERDICT_PASS);
 }
+
+/* A node that was gone is connected to in steps that double: as long again, a second at most. */
+Test(no_leak, release_is_sent_again_when_a_node_that_was_gone_is_connected_to)
+{
+#define WAS_GONE(begin, end)                                                                       \
+    OURS ASK(1, 1) SET3(5, 1, "a", 1005) SET(6, 4, 1, "a", 1006) GRANT(10, 1, "a", 990)            \
+        FREE(100, 1) DELETED3(102, 1, "a") FREED(105, 1)                                           \
+            FAULT_OF_NODE(begin, 1, "crash", "start", 4) FAULT_OF_NODE(end, 1, "crash", "end", 4)  \
+                ENDED(1110, 4, "expired", "a", "ttl") RUN_ENDS(3000)
+    assert_fails(judge_lines("no_leak", WAS_GONE(349, 499)), BLAME_LIBRARY, ASSUMPTION_NONE);
+    assert_verdict(judge_lines("no_leak", WAS_GONE(350, 500)), VERDICT_PASS);
+}

@@ -115,14 +115,33 @@ Test(validity, without_events_of_nodes_no_key_is_missed)
 
 Test(validity, an_extension_that_a_restart_lost_blames_the_restart)
 {
-    assert_fails(
-        judge_lines(
-            "validity",
-            HEADER CLIENT_1_HOLDS EXTEND(400, 1) EXTENDED_ON(401, 1) EXTENDED_ON(
-                401, 2) EXTENDED_ON(401, 3) EXTENDED(402, 1, 1390)
-                ON(500, 2, "key-back") ",'owner':'a','until':1005000000,'cause':'restart'}\n" ENDED(
-                    1005, 2, "expired", "a", "ttl")),
-        BLAME_ASSUMPTION, ASSUMPTION_PERSISTENCE);
+#define LOST_WHILE_AWAY(cause)                                                                     \
+    HEADER CLIENT_1_HOLDS EXTEND(400, 1) EXTENDED_ON(401, 1) EXTENDED_ON(401, 2)                   \
+        EXTENDED_ON(401, 3) EXTENDED(402, 1, 1390)                                                 \
+            ON(500, 2, "key-back") ",'owner':'a','until':1005000000,'cause':'restart'}\n" ENDED(   \
+                1005, 2, "expired", "a", cause)
+    assert_fails(judge_lines("validity", LOST_WHILE_AWAY("ttl")), BLAME_ASSUMPTION,
+                 ASSUMPTION_PERSISTENCE);
+    assert_fails(judge_lines("validity", LOST_WHILE_AWAY("clock-rate")), BLAME_ASSUMPTION,
+                 ASSUMPTION_PERSISTENCE);
+}
+
+/* What the lock did is not less for what had befallen it before. */
+Test(validity, the_first_that_the_library_is_to_blame_for_is_told)
+{
+#define THEN(second)                                                                               \
+    HEADER CLIENT_1_HOLDS ENDED(400, 2, "expired", "a", "clock-jump") FREE(500, 1)                 \
+        DELETED3(501, 1, "a") FREED(505, 1) ASK(1101, 1) SET3(1105, 1, "b", 2105)                  \
+            GRANT(1110, 1, "b", 2400) ENDED(2105, 1, "expired", "b", second)
+    struct check_result result = judge_lines("validity", THEN("ttl"));
+    assert_fails(result, BLAME_LIBRARY, ASSUMPTION_NONE);
+    cr_assert_eq(result.violations, (uint64_t)2);
+    cr_assert_eq(result.number[0], (int64_t)295000000);
+    assert_evidence(result, 15, 16);
+    result = judge_lines("validity", THEN("clock-jump"));
+    assert_fails(result, BLAME_ASSUMPTION, ASSUMPTION_NODE_CLOCK);
+    cr_assert_eq(result.violations, (uint64_t)2);
+    assert_evidence(result, 4, 5);
 }
 
 /* ... or it would have been back like that, had it not run out while the node was down. */

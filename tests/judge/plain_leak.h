@@ -197,6 +197,11 @@ static inline int64_t plain_leak_over_ns(const struct plain_history *h, size_t s
         int64_t end_ns = plain_fault_over_ns(h, i);
         bool one_reply = e->fault_kind == FAULT_LOSE_REPLY &&
                          plain_fault_end_ns(h, i) - e->time_ns < PLAIN_ONE_REPLY_NS;
+        /* "As long again, a second at most, until a node that was gone is connected to." */
+        if (fault_is(e->fault_kind, FAULT_OF_PROCESS) && end_ns != INT64_MAX) {
+            int64_t lasted_ns = end_ns - e->time_ns;
+            end_ns += lasted_ns < NS_PER_S ? lasted_ns : NS_PER_S;
+        }
         if (client && other_time && end_ns >= s->time_ns) {
             return INT64_MAX;
         }
