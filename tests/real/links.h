@@ -46,6 +46,9 @@ static struct text links_why;
 /* Set before links_begin by a test that says no patterns. */
 static bool links_learns;
 
+/* ... whose clients are so many threads of a program each. */
+static int32_t links_threads;
+
 /* Set before links_begin by a test with callbacks of its own. */
 static struct proxy_callbacks links_callbacks;
 
@@ -107,6 +110,7 @@ static void links_make(bool fake_clock)
     links.reply = PROXY_PASSES;
     links.keys = keys_new(&(struct keys_options){.node_count = 1,
                                                  .client_count = LINKS_PROGRAMS,
+                                                 .thread_count = links_threads,
                                                  .resource_count = 3,
                                                  .resource_names = links_names,
                                                  .start_ns = links.start_ns,

@@ -90,6 +90,36 @@ Test(tap_names, a_value_that_was_never_sent_is_said_once)
     close(fd);
 }
 
+static void begin_with_threads(void)
+{
+    links_threads = 2;
+    tap_begin_learning();
+}
+
+/* Threads share a connection: the one whose command it is taken for may have asked anew by then. */
+Test(tap_names, a_value_that_another_thread_was_taken_to_send_was_sent, .init = begin_with_threads)
+{
+    int fd = links_connect(0);
+    asks(1, HISTORY_ACQUIRE);
+    ASK(fd, "+OK", "SET", "r0", "before", "NX", "PX", "60000");
+    saw(HISTORY_KEY_SET, 1);
+    asks(0, HISTORY_ACQUIRE);
+    ASK(fd, ":1", "DEL", "r0");
+    ASK(fd, "+OK", "SET", "r0", "mine", "NX", "PX", "60000");
+    cr_assert_eq(newest()->f, HISTORY_KEY_SET);
+    cr_assert_eq(newest()->process, 0, "process %d", newest()->process);
+    told(0, HISTORY_ACQUIRE, HISTORY_FAIL, NULL);
+    asks(0, HISTORY_ACQUIRE);
+    ASK(fd, "$-1", "SET", "r0", "later", "NX", "PX", "60000");
+    cr_assert_eq(newest()->process, 0, "process %d", newest()->process);
+    uint32_t events = links.event_count;
+    told(1, HISTORY_ACQUIRE, HISTORY_OK, "mine");
+    cr_assert_eq(links.event_count, events);
+    told(0, HISTORY_ACQUIRE, HISTORY_OK, "another");
+    cr_assert_eq(newest()->f, HISTORY_VALUE_MISMATCH);
+    close(fd);
+}
+
 /* ---- the node's word comes first, or not at all ---------------------------------------------- */
 
 Test(tap_names, replies_that_the_node_shows_nothing_of_pass_as_well)

@@ -133,7 +133,8 @@ struct keys_client {
     int64_t asked_ns;
     uint32_t effects;    /* keys that its commands changed since */
     uint32_t sets;       /* ... and locks that they set */
-    uint32_t word_count; /* different words that it sent since, by hash */
+    uint32_t word_count; /* different words that it sent since no thread of its program asked
+                            beside it, by hash */
     uint64_t words[KEYS_WORDS_MAX];
     uint32_t value_count; /* set so far; the last ones are kept */
     struct history_value values[KEYS_VALUES_MAX];

@@ -265,6 +265,16 @@ void keys_client_word(struct keys_client *client, const struct resp_words *words
     }
 }
 
+/* What it sent may have been taken for a command of one of those. */
+static bool another_thread_asks(const struct keys *keys, int32_t client)
+{
+    bool asks = false;
+    for (int32_t i = keys_thread_first(keys, client); i < keys_thread_last(keys, client); i++) {
+        asks = asks || (i != client && keys->clients[i].asks);
+    }
+    return asks;
+}
+
 void keys_asked(struct keys *keys, const struct keys_request *request)
 {
     struct keys_client *client = keys_client_at(keys, request->client);
@@ -277,7 +287,7 @@ void keys_asked(struct keys *keys, const struct keys_request *request)
     client->asked_ns = request->true_ns;
     client->effects = 0;
     client->sets = 0;
-    client->word_count = 0;
+    client->word_count = another_thread_asks(keys, request->client) ? client->word_count : 0;
 }
 
 /* Was this value one of the words that the client sent for this request? */
