@@ -66,13 +66,18 @@ class Renewing(Redlock):
             self.loop.wait(requests, self.timeout_ms / 1000)
             if not all(r.done and r.reply == 1 for r in requests):
                 return
-        if not lease.over and (not lease.lost or bug("renew-after-loss")):
+        if not lease.over and (not lease.lost or bug("renew-after-loss")) and not bug("renew-again-when-answered"):
             self.renews(lease, asked_s)
 
     def renewed(self, lease, asked, requests):
         yes = sum(r.done and r.reply == 1 for r in requests)
         no = sum(r.done and r.reply == 0 for r in requests)
-        if lease.lost or lease.over:
+        if bug("renew-again-when-answered"):
+            if all(r.done for r in requests):
+                self.renews(lease, time.monotonic())
+        elif lease.over:
+            return
+        if lease.lost:
             return
         if yes >= (1 if bug("renew-one-is-enough") or bug("renew-first-node-only") else self.quorum):
             start = self.now() if bug("renew-counts-from-the-reply") else asked

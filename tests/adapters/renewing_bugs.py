@@ -10,6 +10,7 @@ BUGS = {
     "renew-creates": ("A renewal sets a key that is gone or another's.", "many-renewal-evicted", "ownership"),
     "renew-creates-if-none": ("A renewal sets a key that is gone.", "many-renewal-alone", "loss_notice"),
     "renew-after-release": ("The renewal is not stopped by the release.", "many-renewal-after-release", "loss_notice"),
+    "renew-again-when-answered": ("Its timer is set by the answer to a renewal, also behind the release: the next grant is told lost.", "many-renewal-crosses-release", "loss_notice"),
     "renew-after-loss": ("A lock that is lost is still renewed.", "many-renewal-told", "loss_notice"),
     "loss-not-told": ("Renewals that find the keys gone tell nobody: the alarm does.", "many-renewal-evicted", "loss_notice"),
 }

@@ -121,7 +121,7 @@ class Watchdog:
             request = (self.other if overtaken else self.node).call(script, held.key, held.value, ttl)
         request.on_reply = lambda done: self.renewed(held, asked, done)
         period = self.every_s * (4 if bug("renew-too-late") else 1)
-        if bug("renew-dies-at-the-first-error") or bug("renew-once"):
+        if bug("renew-dies-at-the-first-error") or bug("renew-once") or bug("renew-again-when-answered"):
             held.renewal = None
         elif not held.lost or bug("renew-after-loss"):
             held.renewal = self.loop.at(asked + period, lambda: self.renew(held))
@@ -129,7 +129,9 @@ class Watchdog:
     def renewed(self, held, asked, done):
         if bug("renew-dies-at-the-first-error") and not done.broken and not isinstance(done.reply, Refusal):
             held.renewal = self.loop.at(asked + self.every_s, lambda: self.renew(held))
-        if held.lost or held.over:
+        if bug("renew-again-when-answered"):
+            held.renewal = self.loop.at(asked + self.every_s, lambda: self.renew(held))
+        elif held.lost or held.over:
             return
         if done.reply == 1 or (bug("error-renews") and isinstance(done.reply, Refusal)):
             late = bug("renew-counts-from-the-reply") or bug("renew-counts-from-the-reply-in-time")

@@ -16,6 +16,7 @@ BUGS = {
     "renew-creates-if-none": ("A renewal sets a key that is gone.", "one-renewal-alone", "loss_notice"),
     "renew-creates-behind-the-release": ("The same, on a connection of its own, where the release overtakes it.", "one-renewal-overtaken", "no_leak"),
     "renew-after-release": ("The renewal is not stopped by the release, and sets nothing free.", "one-renewal-after-release", "loss_notice"),
+    "renew-again-when-answered": ("Its timer is set by the answer to a renewal, also behind the release: the next grant is told lost.", "one-renewal-crosses-release", "loss_notice"),
     "alarm-none": ("A holder that cannot renew is never told.", "one-renewal-cut", "loss_notice"),
     "alarm-too-late": ("A holder that cannot renew is told ten ttls later.", "one-renewal-cut", "loss_notice"),
     "release-nothing": ("A release says ok and sends nothing.", "one-contention", "result_truth"),
