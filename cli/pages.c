@@ -82,9 +82,11 @@ bool pages_print_part(enum pages page, const char *level, const char *name)
 static void print_words(const char *words, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
-        if (words[i] == ']' && i + 1 < bytes && words[i + 1] == '(') {
+        size_t closes = i + strcspn(words + i, "]");
+        bool link = closes + 1 < bytes && words[closes + 1] == '(';
+        if (words[i] == ']' && link) {
             i += strcspn(words + i, ")");
-        } else if (words[i] != '`' && words[i] != '[' && words[i] != '*') {
+        } else if (words[i] != '`' && words[i] != '*' && (words[i] != '[' || !link)) {
             putchar(words[i]);
         }
     }

@@ -45,7 +45,8 @@ static void trigger_check(struct problems *problems, const struct document *part
                    (scenario->needs >> DECLARES_RENEW & 1u) != 0;
     if (command && !unasked && trigger->role == ROLE_EXTEND && scenario->extend_every_ns == 0) {
         problem_say(problems, part->place,
-                    "nobody ever extends: clients.extend_every is 0s, so this never happens");
+                    "nobody ever extends: clients.extend_every is 0s, so this never happens; of a "
+                    "lock that renews by itself, say needs: [renew]");
         return;
     }
     if (trigger->kind != TRIGGER_PROBE) {

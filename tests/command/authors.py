@@ -55,6 +55,7 @@ class Explain(Command):
             self.assertIn(f"{key}\n", said)
             self.assertIn("left out: ", said)
         self.assertIn("lock.ttl\n  type: duration\n  left out: 10s", self.picklock("explain", "ttl").stdout)
+        self.assertIn("needs: [threads] for more than 1", self.picklock("explain", "clients.threads").stdout)
         self.assertIn("etcd #11456", self.picklock("explain", "etcd-dead-lease").stdout)
         for word in ("pass", "fail", "unknown", "skipped", "any", "library", "assumption", "deployment"):
             self.assertEqual(self.picklock("explain", word).returncode, 0, word)

@@ -155,7 +155,8 @@ Test(scenario_fault_errors, faults_that_cannot_strike)
         {"{on: client 1 before_extend, do: pause}",
          "10: no client ever passes before_extend: clients.extend_every is 0s\n"},
         {"{on: node 1 extend, do: pause}",
-         "10: nobody ever extends: clients.extend_every is 0s, so this never happens\n"},
+         "10: nobody ever extends: clients.extend_every is 0s, so this never happens; of a lock "
+         "that renews by itself, say needs: [renew]\n"},
         {"{on: client 1 after_granted, nth: 2, do: pause}",
          "10: this happens at most 1 times, never for the 2-th\n"},
         {"{at: 0s, do: pause, target: client 1, until: client 1 after_granted}",
