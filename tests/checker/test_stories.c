@@ -179,7 +179,7 @@ Test(stories, two_restarts_at_other_times_are_two_causes)
                                                    "\n" AT(302) "'process':3,'type':'ok','"
                                                                 "f':'acquire','resource':'"
                                                                 "r1','value':'c','until':"
-                                                                "301500000}\n" AT(
+                                                                "1290000000}\n" AT(
                                                                     303) "'pr"
                                                                          "oce"
                                                                          "ss'"
